@@ -2,6 +2,7 @@
  * What is known of the lists that were read: how many entries they have, and which entries end at which positions, so that
  * other pages neither count all entries nor skip them again. It is valid as long as no commit can have changed it.
  */
+import crypto from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { bug } from '../errors.js';
 import { limits } from '../limits.js';
@@ -138,10 +139,11 @@ export const newLists = (changes: Changes): Lists => {
   };
 
   /** Takes note of a page that was read without what is known. */
-  const add = ({ compiled, key, order, offset, since }: PageStart, page: PageIds): void => {
+  const add = (start: PageStart, page: PageIds): void => {
+    const { compiled, key, order, offset, since } = start;
     const { total } = page;
     const isDeep = order !== null && page.ids.length > 0 && offset >= limits.skippedRowsMax;
-    if (!isDeep && (total === null || (compiled.shape.filter === null && total < limits.countedRowsMax))) return;
+    if (!isDeep && (total === null || isCheaplyCounted(start, page))) return;
     const known = lists.get(key);
     // a commit that was noticed meanwhile may be in what is known and not in the page
     if (known && isCurrent(known) && changes.isUnchanged(known.tables, since)) {
@@ -185,6 +187,16 @@ export const newLists = (changes: Changes): Lists => {
   };
 };
 
+/** Whether the number of entries costs as little without what is known: they are few, or a page that is not full tells it (`totalOf`). */
+const isCheaplyCounted = (
+  { compiled: { shape, united }, limit, offset }: PageStart,
+  { ids, total }: PageIds,
+): boolean => {
+  if (shape.filter === null) return total !== null && total < limits.countedRowsMax;
+  // one statement for all counts whatever it finds
+  return united === null && ids.length < limit && offset + ids.length === total;
+};
+
 /**
  * Lists with the same conditions have the same entries, whatever is shown of them. Names of attributes that share a table are
  * parameters of the statement, as values are.
@@ -192,7 +204,18 @@ export const newLists = (changes: Changes): Lists => {
 export const keyOf = (statement: Statement, values: readonly DbValue[], slice: PlanSlice): string => {
   const ofSlice = new Set([slice.limit, slice.offset, slice.after, slice.total]);
   const given = (statement.slots ?? []).flatMap(({ slot }) => (ofSlice.has(slot) ? [] : [values[slot] ?? null]));
-  return `${statement.sql} ${JSON.stringify([statement.params, given])}`;
+  return `${nameOf(statement)} ${JSON.stringify(given)}`;
+};
+
+const names = new WeakMap<Statement, string>();
+
+/** The same for statements of the same text and parameters, which are long. */
+const nameOf = (statement: Statement): string => {
+  const known = names.get(statement);
+  if (known !== undefined) return known;
+  const name = crypto.hash('sha256', `${statement.sql} ${JSON.stringify(statement.params)}`, 'base64');
+  names.set(statement, name);
+  return name;
 };
 
 /** The statement that tells a list from others. */
