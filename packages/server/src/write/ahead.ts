@@ -2,39 +2,33 @@
  * Writes the components of a body before hooks of v4 projects see it, as v4 does: hooks get their ids, and can read their rows.
  * The entry gives them their places later. What hooks leave out is removed again.
  */
-import { issue, refuse, unwrap } from '../errors.js';
+import omit from 'lodash/omit.js';
+import { issue, refuseAll, unwrap } from '../errors.js';
 import type { EntryType, Model } from '../model/model.js';
 import { pipeline } from '../sql/pipeline.js';
-import { AheadPart, type ParsedBody, type PartChange, type PartItem } from './change.js';
-import { checkChanges } from './checks.js';
-import { isObject } from './ids.js';
+import { AheadPart, type Change, type PartChange, type PartItem } from './change.js';
+import { askUsed, checkChanges } from './checks.js';
+import { idOf, isObject } from './ids.js';
 import { type OwnerKey, ownerKey } from './keys.js';
-import { sharedOf, siblingsLock } from './locales.js';
-import { pendingParts } from './loose-parts.js';
+import { entryLock } from './locales.js';
+import { looseOf } from './loose-parts.js';
 import { readContained, readParts } from './parts.js';
 import { withHashes } from './passwords.js';
 import { ownMember } from './places.js';
-import { lockNames, planPartsAhead } from './plan.js';
+import { linkLocks, planPartsAhead } from './plan.js';
 import { removalOf } from './removal.js';
 import type { Data, WriteRequest } from './request.js';
 import { runOperations } from './run.js';
-import { changesOf } from './snapshot.js';
-import {
-  checkContext,
-  findEntry,
-  type Given,
-  noParts,
-  parseData,
-  pick,
-  settled,
-  takeLocks,
-  type Write,
-} from './writing.js';
+import { changesOf, type Snapshot } from './snapshot.js';
+import { checkContext, type Given, noParts, parseData, pick, settled, takeLocks, type Write } from './writing.js';
 
 type Open = Record<string, unknown>;
 
+const NO_ID = 0;
+
 /**
- * Writes them and puts what stands for them into `shown`. False if a value is invalid: then nothing is written.
+ * Writes them and puts what stands for them into `shown`. False if a value is invalid: then nothing is written. Nothing is locked
+ * but these rows and those of components that the entry has, so that others need not wait for hooks: `checkAhead` asks again.
  * @param id of the entry; null if it is new. Throws a `Refusal` for what the database refuses.
  */
 export const writePartsAhead = async (
@@ -50,52 +44,52 @@ export const writePartsAhead = async (
   );
   if (!Object.values(given).some((it) => it !== null && it !== undefined)) return true;
   // what is missing of the entry itself, hooks may add, and what is wrong with it they may mend
-  const parse = (of: Data): ParsedBody =>
-    parseData(write, of, id === null ? 'create' : 'update', isDraft, new Set(type.attributes.keys()));
-  const { issues, change } = parse(given);
+  const { issues, change } = parseData(
+    write,
+    given,
+    id === null ? 'create' : 'update',
+    isDraft,
+    new Set(type.attributes.keys()),
+  );
   if (issues.length > 0) return false;
-  const whole = parse(data).change;
   const hashed = await withHashes(change, hashes, byHooks.hashes, context.model);
   const changes = changesOf(hashed, id).slice(1);
-  const isShared = sharedOf(whole) !== null || (request.action === 'create' && request.source !== undefined);
-  const [, stored, parts, checked] = await pipeline(
-    // all that the write takes, in the order in which every other takes them
-    () => takeLocks([...lockNames(changesOf(whole, id)), ...(isShared ? [siblingsLock(type)] : [])], write),
-    async () => (id === null ? null : findEntry(write, id, 'locked')),
-    async () => (id === null ? noParts : readParts(type, [id], context.model, session.tx, dialect)),
-    () => checkChanges(changes, checkContext(write)),
+  const checking = checkContext(write);
+  const owner = id !== null && changes.some((it) => it.id !== null) ? id : null;
+  if (owner !== null) await takeLocks([await entryLock(type, owner, checking)], write);
+  const [, parts, checked] = await pipeline(
+    () => takeLocks(linkLocks(changes), write),
+    async () => (owner === null ? noParts : readParts(type, [owner], context.model, session.tx, dialect)),
+    () => checkChanges(changes, checking),
   );
-  if (id !== null && stored === null) return refuse(issue('http.not-found', []));
   const isHeard = hearing(write);
   const plan = await settled(write, changes, { ...unwrap(checked), parts }, (snapshot) =>
     planPartsAhead(hashed, id, snapshot, context.model, (it) => !isHeard(it)),
   );
   await runOperations(plan.operations, dialect, session.tx);
-  const alones: { readonly type: EntryType; readonly id: number }[] = [];
   const written = new Map<OwnerKey, AheadPart>();
+  byHooks.ahead = written;
   for (const part of hashed.parts) {
     const seen: Open[] = [];
     for (const item of part.items) {
       const itsData = givenTo(item, part, given);
       const { type: component } = item.change;
-      const known = plan.ids.get(item);
-      const partId = known ?? (await write.inside(alone(item, itsData as Data, { hashes, isPartOfDraft: isDraft })));
-      if (known === undefined) alones.push({ type: component, id: partId });
+      const partId =
+        plan.ids.get(item) ?? (await write.inside(alone(item, itsData as Data, { hashes, isPartOfDraft: isDraft })));
       const ahead = new AheadPart({
         uid: component.uid,
         id: partId,
         given: itsData,
         was: item.id === null ? 'new' : 'own',
       });
-      written.set(ownerKey(component.uid, partId), ahead);
+      const key = ownerKey(component.uid, partId);
+      written.set(key, ahead);
+      session.pendingParts.add(key);
       seen.push(seenByHooks(ahead, part));
     }
     const { name, shape } = part.attribute;
     if (seen.length > 0) shown[name] = shape === 'one' ? seen[0] : seen;
   }
-  const contained = await readContained(alones, context.model, session.tx, dialect);
-  byHooks.ahead = { parts: new Map([...plan.parts, ...contained]), written };
-  pendingParts.set(session, new Set([...(pendingParts.get(session) ?? []), ...written.keys()]));
   return true;
 };
 
@@ -137,14 +131,13 @@ export const knowAhead = (data: Open, type: EntryType, { byHooks: { ahead } }: W
   for (const attribute of type.attributes.values()) {
     if (attribute.kind !== 'part') continue;
     const known = (item: unknown): unknown => {
-      if (!isObject(item)) return item;
-      const { __pivot: _place, ...rest } = item;
-      const uid = attribute.shape === 'zone' ? item['__component'] : attribute.components[0];
-      const written = ahead.written.get(ownerKey(String(uid), Number(item['id'])));
-      if (!written) return rest;
-      if (!placed.has(written)) return written;
+      const { __pivot: _place, ...rest } = isObject(item) ? item : { id: item };
+      const uid = attribute.shape === 'zone' ? rest['__component'] : attribute.components[0];
+      const written = ahead.get(ownerKey(String(uid), idOf(rest['id']) ?? NO_ID));
+      if (written && !placed.has(written)) return written;
       // of one that the entry had before there is one only: it is refused
-      return written.was === 'new' ? written.given : rest;
+      if (written?.was === 'new') return isObject(written.given) ? omit(written.given, 'id') : written.given;
+      return isObject(item) ? rest : item;
     };
     const value = ownMember(data, attribute.name);
     if (value === undefined) continue;
@@ -161,11 +154,52 @@ export const removeUnplaced = async (
   model: Model,
 ): Promise<void> => {
   const placed = new Set(Object.values(data).flat());
-  const roots = [...ahead.written.values()].flatMap((it) => {
+  const roots = [...ahead.values()].flatMap((it) => {
     const type = model.types.get(it.uid);
     return it.was === 'new' && type && !placed.has(it) ? [{ type, id: it.id }] : [];
   });
   if (roots.length === 0) return;
   const parts = await readContained(roots, model, session.tx, dialect);
   await runOperations(removalOf(roots, parts, model), dialect, session.tx);
+};
+
+/**
+ * What the components of a change contain by now of which the rows are there already. To be asked behind the locks of the change: refuses
+ * values that have to be unique and that others have used meanwhile, and components that have got another place.
+ */
+export const checkAhead = async (change: Change, write: Write): Promise<Snapshot['parts']> => {
+  const { context, session, dialect } = write;
+  const placed = change.parts.flatMap(({ items }) =>
+    items.flatMap(({ id, ahead, path, change: { type } }) => (ahead === null ? [] : [{ type, id: id!, ahead, path }])),
+  );
+  if (placed.length === 0) return noParts;
+  const contained = await readContained(placed, context.model, session.tx, dialect);
+  const loose = await looseOf(
+    placed.filter((it) => it.ahead === 'loose'),
+    write,
+  );
+  const taken = placed.filter((it) => it.ahead === 'loose' && !loose.has(ownerKey(it.type.uid, it.id)));
+  const foreign = taken.map(({ path, id }) => issue('body.component-foreign', path.slice(0, 1), { id }));
+  const issues = [...foreign, ...(await askUsed(withContained(placed, contained, context.model), checkContext(write)))];
+  return issues.length > 0 ? refuseAll(issues) : contained;
+};
+
+type PartAt = Pick<PartItem, 'path'> & { readonly type: EntryType; readonly id: number };
+
+/** These, and all that they contain. */
+const withContained = (
+  placed: readonly PartAt[],
+  contained: Snapshot['parts'],
+  { types }: Model,
+): readonly PartAt[] => {
+  const all = [...placed];
+  for (let i = 0; i < all.length; i++) {
+    const { type, id, path } = all[i]!;
+    for (const it of contained.get(ownerKey(type.uid, id)) ?? []) {
+      const component = types.get(it.uid);
+      const at = [...path, it.attribute, ...(it.rank === null ? [] : [String(it.rank - 1)])];
+      if (component) all.push({ type: component, id: it.id, path: at });
+    }
+  }
+  return all;
 };

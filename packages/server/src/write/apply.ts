@@ -80,14 +80,23 @@ export const newWriter = (
         hashes: new Set(),
         times: chosenTimes(request, now),
         creators: null,
-        ahead: { parts: new Map(), written: new Map() },
+        ahead: new Map(),
         isSkipped: false,
         haveRun: false,
         turnedTo: null,
       },
     };
-    const prepared = await refuseConflicts(type, () => prepareWrite(write));
-    return { ...prepared, run: () => refuseConflicts(type, prepared.run) };
+    // a part of the session that is undone gives their ids back
+    const noLongerPending = (): void => {
+      for (const key of write.byHooks.ahead.keys()) session.pendingParts.delete(key);
+    };
+    try {
+      const prepared = await refuseConflicts(type, () => prepareWrite(write));
+      return { ...prepared, run: () => refuseConflicts(type, prepared.run).finally(noLongerPending) };
+    } catch (fault) {
+      noLongerPending();
+      throw fault;
+    }
   };
   const apply: Writer['apply'] = async (request, context, session) => {
     const { undecided, run } = await prepare(request, context, session);
@@ -204,7 +213,7 @@ const prepareWrite = async (given: Write): Promise<PreparedWrite> => {
     const preview = previewOf(write, input, stored);
     await hook({ id: stored?.id ?? null, data, session, preview, ...turning(write) });
     write.byHooks.haveRun = true;
-    stored &&= await entryAfterHooks(write, stored, 'plain');
+    stored &&= await entryAfterHooks(write, stored);
   } else if (request.mayAdopt) await adoptLooseParts(write, input.data, stored?.id ?? null);
   if (write.byHooks.creators)
     write = { ...write, request: { ...request, creators: { ...request.creators, ...write.byHooks.creators } } };

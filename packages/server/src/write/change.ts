@@ -21,7 +21,7 @@ import {
 import { type LeftOut, leaveOut } from '../query/lenient.js';
 import type { EntryFormat, Gate } from '../query/selection.js';
 import type { DbValue } from '../sql/dialect.js';
-import { entryIdOf, idOf, isObjectOrList, namesEntry } from './ids.js';
+import { entryIdOf, idOf, isObject, isObjectOrList, namesEntry } from './ids.js';
 import { type MorphChange, parseMorph } from './morphs.js';
 import type { Moves, Position } from './order.js';
 import { ownMember } from './places.js';
@@ -459,7 +459,8 @@ const newParser = (
     if (value instanceof AheadPart) {
       const { id, given, uid, was } = value;
       // its place may be another one now, which has components of its own
-      const [item] = partItem(attribute, given, path, { isNew: was === 'new', depth });
+      const named = attribute.shape === 'zone' && isObject(given) ? { ...given, __component: uid } : given;
+      const [item] = partItem(attribute, named, path, { isNew: was === 'new', depth });
       if (item && item.change.type.uid !== uid) report(issue('body.component-foreign', path, { id }));
       return item ? [{ ...item, id, ahead: was }] : [];
     }

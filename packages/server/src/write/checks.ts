@@ -4,7 +4,7 @@ import { type Issue, issue, ok, type Result, refuseAll } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
 import { type EntryType, FILE_UID, type Model, typeOf, type Uid } from '../model/model.js';
 import type { Gate } from '../query/selection.js';
-import { type Counted, type Dialect, type Statement, type Tx, withValues } from '../sql/dialect.js';
+import { type Counted, type Dialect, type Statement, type Tx, withIds, withValues } from '../sql/dialect.js';
 import { keptStatement } from '../sql/kept.js';
 import type { Change, ParsedBody, ValueChange } from './change.js';
 import { groupBy, type ListKey, listKey } from './keys.js';
@@ -191,6 +191,39 @@ const askTaken = (changes: readonly OwnedChange[], { ask }: Questions, dialect: 
     }
   return () => issues;
 };
+
+/** Issues of unique values that rows have, and others too. @param rows each with its place in the body. */
+export const askUsed = async (
+  rows: readonly { readonly type: EntryType; readonly id: number; readonly path: readonly string[] }[],
+  { tx, dialect }: CheckContext,
+): Promise<readonly Issue[]> => {
+  const asked = groupBy(rows, (it) => it.type.uid).flatMap((them) =>
+    [...them[0]!.type.attributes.values()].flatMap((it) =>
+      it.kind === 'scalar' && isUnique(it) ? [{ rows: them, attribute: it }] : [],
+    ),
+  );
+  const results = await tx.runAll(
+    asked.map(({ rows: [first, ...others], attribute: { column } }) =>
+      withIds(
+        usedStatement(first!.type, column, dialect),
+        [first!, ...others].map((it) => it.id),
+        dialect,
+      ),
+    ),
+  );
+  return asked.flatMap(({ rows: them, attribute }, i) => {
+    const used = new Set(results[i]!.map(([id]) => Number(id)));
+    return them.filter((it) => used.has(it.id)).map((it) => issue('body.unique', [...it.path, attribute.name]));
+  });
+};
+
+/** Selects those of given rows of which another row has the value. */
+const usedStatement = ({ table }: EntryType, column: string, dialect: Dialect): Statement =>
+  keptStatement(dialect, `used ${table} ${column}`, () => {
+    const [own, other] = [sql.ref(`e.${column}`), sql.ref(`o.${column}`)];
+    const guard = dialect.stillRunning ? sql`${dialect.stillRunning.someRows(sql`o.id`)} and ` : sql``;
+    return sql`select distinct e.id from ${sql.table(table)} e join ${sql.table(table)} o on ${other} = ${own} and o.id <> e.id where ${guard}${dialect.inIds(sql.ref('e.id'))}`;
+  });
 
 /** The questions of `checkChanges` about other entries, and how many rows answer them if nothing is to be refused. */
 export const countedQuestions = (

@@ -3,11 +3,13 @@ import { sql } from 'kysely';
 import { bug, issue, refuse, unwrap } from '../errors.js';
 import type { Cell, Statement } from '../sql/dialect.js';
 import { pipeline } from '../sql/pipeline.js';
+import { checkAhead } from './ahead.js';
 import { checkChanges, countedQuestions } from './checks.js';
 import { nextVersion, type StoredEntry } from './entry.js';
 import {
   checkInherited,
   checkShared,
+  entryLock,
   findSource,
   follow,
   inheritedNames,
@@ -19,7 +21,6 @@ import {
 } from './locales.js';
 import { withHashes } from './passwords.js';
 import { ownMember } from './places.js';
-import { lockNames } from './plan.js';
 import { type PreparedWrite, refuseChanged } from './request.js';
 import { changesOf, isExclusive, type OwnedChange, type Snapshot } from './snapshot.js';
 import {
@@ -30,6 +31,7 @@ import {
   type Given,
   instant,
   isUntimed,
+  locksOf,
   makePrepared,
   noNames,
   noParts,
@@ -38,6 +40,7 @@ import {
   planChange,
   takeLocks,
   type Write,
+  writesAhead,
 } from './writing.js';
 
 /** @param source null, or the entry of which the new one becomes a sibling. */
@@ -64,9 +67,10 @@ export const prepareCreate = async (
     return refuse(issue('body.single-exists', []));
   const given = request.locale ?? ownMember(data, 'locale');
   const locale = sibling?.locale ?? (type.localized ? await localeOfNew(given, context.defaultLocale, checking) : null);
-  const early = sibling ? null : await askThenLock(write, changes);
-  const { group, checked, before } = early ?? (await lockThenAsk(write, changes, sibling));
-  const snapshot: Snapshot = { ...checked, parts: noParts, ahead: write.byHooks.ahead.parts };
+  const locks = locksOf(request, change, null);
+  const early = sibling ? null : await askThenLock(write, changes, locks);
+  const { group, checked, before } = early ?? (await lockThenAsk(write, changes, locks, sibling));
+  const snapshot: Snapshot = { ...checked, parts: noParts, ahead: await checkAhead(change, write) };
   await checkShared(change, group, isDraft, (names) => acceptData(write, pick(data, names), group[0]!.id, false));
   if (sibling) await checkInherited(change, group[0]!.id, isDraft, checking);
   const { newId = null } = request.action === 'create' ? request : {};
@@ -120,12 +124,14 @@ interface Asked {
 const lockThenAsk = async (
   write: Write,
   changes: readonly OwnedChange[],
+  locks: readonly string[],
   sibling: { readonly id: number; readonly locale: string } | null,
 ): Promise<Asked> => {
   const { type } = write.request;
   const checking = checkContext(write);
+  if (sibling && writesAhead(write)) await takeLocks([await entryLock(type, sibling.id, checking)], write);
   const [, group, checked] = await pipeline(
-    () => takeLocks([...lockNames(changes), ...(sibling ? [siblingsLock(type)] : [])], write),
+    () => takeLocks(sibling ? [...locks, siblingsLock(type)] : locks, write),
     async () => (sibling ? readGroup(type, sibling.id, sibling.locale, checking) : []),
     () => checkChanges(changes, checking),
   );
@@ -137,12 +143,19 @@ const lockThenAsk = async (
  * found of other entries has changed, and ranks in their lists are decided as the rows are inserted. Null where that would not
  * be enough.
  */
-const askThenLock = async (write: Write, changes: readonly OwnedChange[]): Promise<Asked | null> => {
+const askThenLock = async (
+  write: Write,
+  changes: readonly OwnedChange[],
+  locks: readonly string[],
+): Promise<Asked | null> => {
   const { dialect, hooks, place, session } = write;
-  const lock = dialect.lock(lockNames(changes));
+  const lock = dialect.lock(locks);
   // hooks would be run again
   const mayRepeat = place === 'last' && session.tx.mayLockLate && !hooks?.before('create');
   if (!lock || !mayRepeat || changes.some(({ change }) => change.links.some(isExclusive))) return null;
+  // they must not get another place meanwhile
+  if (changes.some(({ change: { parts } }) => parts.some(({ items }) => items.some((it) => it.ahead !== null))))
+    return null;
   const checking = checkContext(write);
   const counted = countedQuestions(changes, checking);
   if (counted.length > QUESTIONS_MAX) return null;

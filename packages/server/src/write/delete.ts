@@ -2,29 +2,41 @@
 import { issue, refuse } from '../errors.js';
 import type { EntryType, LinkAttribute, Model } from '../model/model.js';
 import { pipeline } from '../sql/pipeline.js';
-import { siblingsLock } from './locales.js';
+import type { StoredEntry } from './entry.js';
+import { entryLock, siblingsLock } from './locales.js';
 import type { Operation } from './operations.js';
 import { owningPaths, readParts } from './parts.js';
 import { removalOf } from './removal.js';
 import type { PreparedWrite } from './request.js';
-import { checkMatch, entryAfterHooks, findEntry, makePrepared, takeLocks, turning, type Write } from './writing.js';
+import {
+  checkContext,
+  checkMatch,
+  entryAfterHooks,
+  findEntry,
+  makePrepared,
+  takeLocks,
+  turning,
+  type Write,
+  writesAhead,
+} from './writing.js';
 
 export const prepareDelete = async (write: Write, id: number | null): Promise<PreparedWrite> => {
-  const { request, context, dialect, session, hooks } = write;
+  const { request, context, dialect, session } = write;
   const { type } = request;
   const locks = linkTablesOf(type, context.model);
-  const hook = hooks?.before('delete');
+  // others need not wait for it
+  const seen = await runHook(write, id);
+  const target = seen?.id ?? id;
+  if (seen && writesAhead(write)) await takeLocks([await entryLock(type, seen.id, checkContext(write))], write);
   const findParts = (of: number) => readParts(type, [of], context.model, session.tx, dialect);
   const [, found, early] = await pipeline(
     () => takeLocks(type.localized ? [...locks, siblingsLock(type)] : locks, write),
-    () => findEntry(write, id, 'locked'),
-    // a hook may change them
-    async () => (id === null || hook ? null : findParts(id)),
+    () => findEntry(write, target, 'locked'),
+    async () => (target === null ? null : findParts(target)),
   );
-  if (found === null) return refuse(issue('http.not-found', []));
-  const undecided = checkMatch(write, found);
-  await hook?.({ id: found.id, data: null, session, ...turning(write) });
-  const stored = await entryAfterHooks(write, found, 'locked');
+  // the hook itself may have deleted it
+  const stored = found ?? (seen && hasDeleted(write, seen) ? seen : refuse(issue('http.not-found', [])));
+  const undecided = checkMatch(write, stored);
   const parts = early ?? (await findParts(stored.id));
   const operations = [
     ...(type.kind === 'component' ? removalFromOwners(type, stored.id, context.model) : []),
@@ -41,6 +53,19 @@ export const prepareDelete = async (write: Write, id: number | null): Promise<Pr
     undecided,
   });
 };
+
+/** Runs the hook before a deletion. @returns the entry that is deleted; null without a hook. */
+const runHook = async (write: Write, id: number | null): Promise<StoredEntry | null> => {
+  const hook = write.hooks?.before('delete');
+  if (!hook) return null;
+  const found = (await findEntry(write, id, 'plain')) ?? refuse(issue('http.not-found', []));
+  checkMatch(write, found);
+  await hook({ id: found.id, data: null, session: write.session, ...turning(write) });
+  return entryAfterHooks(write, found);
+};
+
+const hasDeleted = ({ session, request: { type } }: Write, { id }: StoredEntry): boolean =>
+  session.events.some((it) => it.action === 'delete' && it.type === type && it.id === id);
 
 /** A component that code deletes by itself leaves the entries and components that it is a part of. */
 const removalFromOwners = (type: EntryType, id: number, model: Model): readonly Operation[] =>

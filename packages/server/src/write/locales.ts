@@ -114,6 +114,18 @@ export const inheritedNames = (
 /** The lock that a write takes before it reads siblings: they are rows that several writers change. */
 export const siblingsLock = (type: EntryType): string => `locales ${type.table}`;
 
+/**
+ * The lock of an entry and its siblings, which comes before all others: for writes that change rows of its components before hooks
+ * run, when nobody knows yet what else they will change.
+ */
+export const entryLock = async (type: EntryType, id: number, { dialect, tx }: CheckContext): Promise<string> => {
+  if (!type.localized) return `entry ${type.table} ${id}`;
+  const { table, from, to } = linksOf(type);
+  const query = sql`select min(${sql.ref(to)}) from ${sql.table(table)} where ${sql.ref(from)} = ${dialect.bind('id', id)}`;
+  const [[sibling] = []] = await tx.run(dialect.compile(query));
+  return `entry ${type.table} ${Math.min(id, Number(sibling ?? id))}`;
+};
+
 /** The siblings of an entry, in the order of its list; their rows are locked. */
 export const readSiblings = async (
   type: EntryType,

@@ -6,17 +6,16 @@ import { type Dialect, type Statement, withIds } from '../sql/dialect.js';
 import { AheadPart } from './change.js';
 import { idOf, isObject } from './ids.js';
 import { groupBy, type OwnerKey, ownerKey } from './keys.js';
-import { owningPaths, readContained, readParts } from './parts.js';
+import { owningPaths, readParts } from './parts.js';
 import { ownMember } from './places.js';
-import type { Session } from './session.js';
 import { existingStatement } from './snapshot.js';
-import { takeLocks, type Write } from './writing.js';
+import type { Write } from './writing.js';
 
 type Open = Record<string, unknown>;
 
 /**
- * Makes the components that the data names by nothing but their ids those of the entry. Throws a `Refusal` if one does not exist, or
- * is that of another entry.
+ * Makes the components that the data names by their ids those of the entry. Throws a `Refusal` if one that it names by nothing but its id
+ * does not exist, or is that of another entry. Other writes may take them until `checkAhead` has asked again.
  * @param id of the entry; null if it is new.
  */
 export const adoptLooseParts = async (write: Write, data: Open, id: number | null): Promise<void> => {
@@ -30,11 +29,6 @@ export const adoptLooseParts = async (write: Write, data: Open, id: number | nul
     id === null
       ? []
       : ((await readParts(type, [id], context.model, session.tx, dialect)).get(ownerKey(type.uid, id)) ?? []);
-  // two writes at once may name the same
-  await takeLocks(
-    named.map((it) => `loose ${it.type.table}`),
-    write,
-  );
   const isOwn = (it: NamedPart): boolean => stored.some((part) => part.uid === it.type.uid && part.id === it.id);
   const loose = await looseOf(
     named.filter((it) => !isOwn(it)),
@@ -44,8 +38,10 @@ export const adoptLooseParts = async (write: Write, data: Open, id: number | nul
   const places = placesIn(data, type);
   const foreign: Issue[] = [];
   for (const it of named) {
-    const { attribute, type: component, id: partId, put } = it;
+    const { attribute, type: component, id: partId, isBare, put } = it;
     const key = ownerKey(component.uid, partId);
+    // with more than its id it is a change of the entry's own, or a new one
+    if (!isBare && !loose.has(key)) continue;
     const place = places.get(key) ?? attribute.name;
     places.set(key, place);
     const was = isOwn(it) ? 'own' : 'loose';
@@ -54,14 +50,6 @@ export const adoptLooseParts = async (write: Write, data: Open, id: number | nul
     put(new AheadPart({ uid: component.uid, id: partId, given: { id: partId, __component: component.uid }, was }));
   }
   if (foreign.length > 0) refuseAll(foreign);
-  const { parts } = write.byHooks.ahead;
-  const nested = await readContained(
-    named.filter((it) => !isOwn(it)),
-    context.model,
-    session.tx,
-    dialect,
-  );
-  write.byHooks.ahead = { ...write.byHooks.ahead, parts: new Map([...parts, ...nested]) };
 };
 
 /** The attributes under which components are that are known to be written ahead. */
@@ -78,18 +66,19 @@ interface NamedPart {
   readonly attribute: PartAttribute;
   readonly type: EntryType;
   readonly id: number;
+  /** Whether nothing but the id is given. */
+  readonly isBare: boolean;
   /** Puts something else in its place in the data. */
   readonly put: (part: AheadPart) => void;
 }
 
-/** The elements of an attribute that are ids and nothing else. */
+/** The elements of an attribute that are ids, or have one. */
 const namedIn = (data: Open, attribute: PartAttribute, { types }: Model): readonly NamedPart[] => {
   const value = ownMember(data, attribute.name);
   const items: unknown[] = Array.isArray(value) ? [...(value as readonly unknown[])] : [value];
   return items.flatMap((item, place): readonly NamedPart[] => {
     const id = idOf(isObject(item) ? item['id'] : item);
-    if (id === null || item instanceof AheadPart || (isObject(item) && Object.keys(item).some((it) => !idKeys.has(it))))
-      return [];
+    if (id === null || item instanceof AheadPart) return [];
     const uid = attribute.shape === 'zone' ? isObject(item) && item['__component'] : attribute.components[0];
     const type = typeof uid === 'string' ? types.get(uid) : undefined;
     if (!type) return [];
@@ -97,18 +86,15 @@ const namedIn = (data: Open, attribute: PartAttribute, { types }: Model): readon
       items[place] = part;
       data[attribute.name] = Array.isArray(value) ? items : part;
     };
-    return [{ attribute, type, id, put }];
+    return [{ attribute, type, id, isBare: !isObject(item) || Object.keys(item).every((it) => idKeys.has(it)), put }];
   });
 };
 
 const idKeys: ReadonlySet<string> = new Set(['id', '__component', '__pivot']);
 
-/** Components that writes of a session have written ahead, and will give a place to. */
-export const pendingParts = new WeakMap<Session, Set<OwnerKey>>();
-
 /** Those that exist and have no place in any entry or component. */
-const looseOf = async (
-  named: readonly NamedPart[],
+export const looseOf = async (
+  named: readonly Pick<NamedPart, 'type' | 'id'>[],
   { context: { model }, dialect, session }: Write,
 ): Promise<ReadonlySet<OwnerKey>> => {
   const loose = new Set<OwnerKey>();
@@ -120,7 +106,7 @@ const looseOf = async (
       ...owningPaths(type, model).map((it) => withIds(ownedStatement(it, type, dialect), ids, dialect)),
     ]);
     for (const [id] of existing) loose.add(ownerKey(type.uid, Number(id)));
-    for (const key of pendingParts.get(session) ?? []) loose.delete(key);
+    for (const key of session.pendingParts) loose.delete(key);
     for (const [id] of owned.flat()) loose.delete(ownerKey(type.uid, Number(id)));
   }
   return loose;

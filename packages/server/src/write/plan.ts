@@ -196,12 +196,22 @@ const nextId = (uid: Uid, { snapshot, used }: Planning): number => {
   return id;
 };
 
-/** Tables whose links other writers could change at the same time, from either side; the lock that each write takes. */
-export const lockNames = (changes: readonly { readonly change: Change }[]): readonly string[] =>
-  changes.flatMap(({ change }) => [
-    ...change.links.filter((it) => it.attribute.inverse !== null).map((it) => it.attribute.path.table),
-    ...(change.values.some((it) => isUnique(it.attribute)) ? [`unique ${change.type.table}`] : []),
-  ]);
+/** The locks of tables whose links other writers could change at the same time, from either side. */
+export const linkLocks = (changes: readonly { readonly change: Change }[]): readonly string[] =>
+  changes.flatMap(({ change: { links } }) =>
+    links.filter((it) => it.attribute.inverse !== null).map((it) => it.attribute.path.table),
+  );
+
+/** These, and those of tables with unique values, or of components that are to get a place: the locks that each write takes. */
+export const lockNames = (changes: readonly { readonly change: Change }[]): readonly string[] => [
+  ...linkLocks(changes),
+  ...changes.flatMap(({ change: { type, values, parts } }) => [
+    ...(values.some((it) => isUnique(it.attribute)) ? [`unique ${type.table}`] : []),
+    ...parts.flatMap(({ items }) =>
+      items.flatMap((it) => (it.ahead === 'loose' ? [`loose ${it.change.type.table}`] : [])),
+    ),
+  ]),
+];
 
 export const isUnique = (attribute: Attribute): boolean =>
   attribute.kind === 'scalar' && (attribute.rules.unique || attribute.type === 'uid');

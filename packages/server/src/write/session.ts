@@ -2,6 +2,7 @@
 import type { EntryType } from '../model/model.js';
 import type { Tx } from '../sql/dialect.js';
 import { savepoint } from '../sql/savepoint.js';
+import type { OwnerKey } from './keys.js';
 
 export type WriteAction = 'create' | 'update' | 'delete';
 
@@ -30,6 +31,8 @@ export interface Session {
   readonly events: WriteEvent[];
   /** In order, without those of parts that were undone. */
   readonly endings: Ending[];
+  /** Components that writes have written before hooks, and will give a place to. */
+  readonly pendingParts: Set<OwnerKey>;
   /** Settles once the transaction is committed or rolled back. */
   readonly ended: Promise<void>;
   hasEnded(): boolean;
@@ -50,7 +53,7 @@ export const newSession = (tx: Tx): Session => {
     runEndings(endings, how);
     tell();
   };
-  return { tx, events: [], endings, ended, hasEnded: () => isOver, end };
+  return { tx, events: [], endings, pendingParts: new Set(), ended, hasEnded: () => isOver, end };
 };
 
 const runEndings = (endings: readonly Ending[], how: Ending['when']): void => {

@@ -4,14 +4,14 @@ import type { EntryType } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
 import type { Cell } from '../sql/dialect.js';
 import { pipeline } from '../sql/pipeline.js';
+import { checkAhead } from './ahead.js';
 import { type Change, namesOf, readPublishedAt } from './change.js';
 import { checkChanges } from './checks.js';
 import { missingInStored } from './complete.js';
 import { nextVersion, type StoredEntry } from './entry.js';
-import { checkShared, follow, readSiblings, sharedOf, siblingsLock } from './locales.js';
+import { checkShared, entryLock, follow, readSiblings, sharedOf, siblingsLock } from './locales.js';
 import { readParts } from './parts.js';
 import { withHashes } from './passwords.js';
-import { lockNames } from './plan.js';
 import type { PreparedWrite } from './request.js';
 import type { WriteEvent } from './session.js';
 import { changesOf, type Snapshot } from './snapshot.js';
@@ -29,6 +29,7 @@ import {
   isDraftAfter,
   isUntimed,
   leaveOutIgnored,
+  locksOf,
   makePrepared,
   noParts,
   type PublishedAt,
@@ -37,6 +38,7 @@ import {
   planChange,
   takeLocks,
   type Write,
+  writesAhead,
 } from './writing.js';
 
 /**
@@ -77,8 +79,9 @@ export const prepareUpdate = async (
   let { change } = parsed;
   const changes = changesOf(change, id);
   const isFollowed = sharedOf(change) !== null;
+  if (writesAhead(write)) await takeLocks([await entryLock(type, id, checking)], write);
   const [, stored, siblings, parts, checked] = await pipeline(
-    () => takeLocks([...lockNames(changes), ...(isFollowed ? [siblingsLock(type)] : [])], write),
+    () => takeLocks([...locksOf(request, change, id), ...(isFollowed ? [siblingsLock(type)] : [])], write),
     () => findEntry(write, id, 'locked'),
     async () => (isFollowed ? readSiblings(type, id, checking) : []),
     async () => (change.parts.length > 0 ? readParts(type, [id], context.model, session.tx, dialect) : noParts),
@@ -93,7 +96,7 @@ export const prepareUpdate = async (
   // it is a draft after all, or was published or unpublished while this request waited, so other rules apply
   if (isDraft !== parsed.isDraft) change = await acceptData(write, data, stored.id, isDraft);
   const undecided = checkMatch(write, stored);
-  const snapshot: Snapshot = { ...unwrap(checked), parts, ahead: write.byHooks.ahead.parts };
+  const snapshot: Snapshot = { ...unwrap(checked), parts, ahead: await checkAhead(change, write) };
   await checkShared(change, siblings, isDraft, (names) => acceptData(write, pick(data, names), stored.id, false));
   const isPublishedNow =
     type.draftAndPublish && stored.publishedAt === null && publishedAt !== undefined && publishedAt !== null;

@@ -15,7 +15,7 @@ import { renumberStatement } from './lists.js';
 import { ignoredKeys } from './locales.js';
 import type { Operation, WritePlan } from './operations.js';
 import type { PasswordHashes } from './passwords.js';
-import { type Planned, planWrite } from './plan.js';
+import { lockNames, type Planned, planWrite } from './plan.js';
 import {
   type Creators,
   type Data,
@@ -61,19 +61,13 @@ export interface SetByHooks {
   /** Null if they have set none. */
   creators: Creators | null;
   /** The components that were written before the hooks ran. */
-  ahead: Ahead;
+  ahead: ReadonlyMap<OwnerKey, AheadPart>;
   /** Whether hooks were not run, because the data is invalid. */
   isSkipped: boolean;
   /** Whether they have seen the data. */
   haveRun: boolean;
   /** The entry that is written instead; null if they name no other. */
   turnedTo: number | null;
-}
-
-export interface Ahead {
-  /** What they contain. */
-  readonly parts: WritePlan['parts'];
-  readonly written: ReadonlyMap<OwnerKey, AheadPart>;
 }
 
 /** Epoch milliseconds; undefined where a hook took the time away. */
@@ -174,14 +168,10 @@ export const turning = ({ byHooks }: Write): Required<Pick<HookEvent, 'turnTo'>>
 });
 
 /** The entry that is written, once hooks have run. */
-export const entryAfterHooks = async (
-  write: Write,
-  stored: StoredEntry,
-  lock: 'plain' | 'locked',
-): Promise<StoredEntry> => {
+export const entryAfterHooks = async (write: Write, stored: StoredEntry): Promise<StoredEntry> => {
   const { turnedTo } = write.byHooks;
   if (turnedTo === null || turnedTo === stored.id) return stored;
-  return (await findEntry(write, turnedTo, lock)) ?? refuse(issue('http.not-found', []));
+  return (await findEntry(write, turnedTo, 'plain')) ?? refuse(issue('http.not-found', []));
 };
 
 /**
@@ -204,6 +194,17 @@ export const checkMatch = (
   if (noneMatch && namesVersion(noneMatch, stored.version)) return refuseExcluded();
   return null;
 };
+
+/**
+ * What a change locks, to be taken in one statement: two writers that took their locks one after the other could wait for each
+ * other. A component that is written by itself leaves them to its entry.
+ */
+export const locksOf = ({ isPartOfDraft }: WriteRequest, change: Change, id: number | null): readonly string[] =>
+  isPartOfDraft === undefined ? lockNames(changesOf(change, id, { withAhead: true })) : [];
+
+/** Whether hooks of the type run while components of an entry are written, and the rest is not. */
+export const writesAhead = ({ request: { type }, hooks }: Write): boolean =>
+  hooks?.before('update') !== undefined && [...type.attributes.values()].some((it) => it.kind === 'part');
 
 export const takeLocks = async (names: readonly string[], { dialect, session }: Write): Promise<void> => {
   const statement = dialect.lock(names);

@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readRows } from '../../src/sql/dialect.js';
+import { errors } from '../../src/v4code/strapi-utils/errors.js';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 
@@ -34,8 +35,28 @@ const watching = `
   const after = ({ params }) => void strapi.after.push(structuredClone(params.data));
   module.exports = { beforeCreate: see, beforeUpdate: see, afterCreate: after, afterUpdate: after };`;
 
+const shared = { i18n: { localized: false } };
+
 const files = {
-  ...typeFile('tag', { name: { type: 'string' } }),
+  ...typeFile('tag', {
+    name: { type: 'string' },
+    parcels: { type: 'relation', relation: 'manyToMany', target: 'api::parcel.parcel', mappedBy: 'tags' },
+  }),
+  ...typeFile('parcel', {
+    title: { type: 'string' },
+    slug: { type: 'uid' },
+    tags: { type: 'relation', relation: 'manyToMany', target: 'api::tag.tag', inversedBy: 'parcels' },
+    lines: { type: 'component', component: line, repeatable: true },
+  }),
+  ...typeFile(
+    'page',
+    {
+      title: { type: 'string', pluginOptions: { i18n: { localized: true } } },
+      lines: { type: 'component', component: line, repeatable: true, pluginOptions: shared },
+    },
+    {},
+    { i18n: { localized: true } },
+  ),
   ...typeFile('order', attributes, { draftAndPublish: true }),
   ...typeFile('box', attributes),
   ...component('line', {
@@ -50,11 +71,15 @@ const files = {
   ...coreFile('Router', 'order'),
   ...coreFile('Controller', 'order'),
   ...coreFile('Router', 'box'),
+  ...coreFile('Router', 'parcel'),
+  ...coreFile('Router', 'page'),
   'src/api/order/content-types/order/lifecycles.js': watching,
+  'src/api/parcel/content-types/parcel/lifecycles.js': watching,
+  'src/api/page/content-types/page/lifecycles.js': watching,
   'src/index.js': `module.exports = { async bootstrap({ strapi }) {
     ${allowing}
     const actions = ['find', 'findOne', 'create', 'update', 'delete'];
-    await allow('public', [...actions.flatMap((it) => ['${order}.' + it, 'api::box.box.' + it]), 'api::tag.tag.find', 'plugin::upload.content-api.upload']);
+    await allow('public', [...actions.flatMap((it) => ['${order}.' + it, 'api::box.box.' + it, 'api::parcel.parcel.' + it, 'api::page.page.' + it]), 'api::page.page.createLocalization', 'api::tag.tag.find', 'api::tag.tag.update', 'plugin::upload.content-api.upload']);
     strapi.seen = [];
     strapi.after = [];
     const heard = (event) => {
@@ -64,6 +89,7 @@ const files = {
       return strapi.hear?.(event);
     };
     if (process.env.COMPONENTS) strapi.db.lifecycles.subscribe({ models: ['${order}', '${line}', 'shop.note'], beforeCreate: heard, afterCreate: heard, beforeUpdate: heard, afterUpdate: heard, beforeDelete: heard });
+    for (const code of ['en', 'de']) await strapi.plugin('i18n').service('locales').create({ code, name: code });
     await strapi.entityService.create('api::tag.tag', { data: { name: 'new' } });
   } };`,
 };
@@ -549,6 +575,161 @@ describe.each(
         expect(served.logged.join('')).toContain(
           'beforeDelete of shop.line, shop.note: components go with their entries',
         );
+      });
+    });
+
+  it.each<readonly [string, (made: Line, data: Open) => unknown]>([
+    ['its id', ({ id }) => id],
+    ['its id as a text', ({ id }) => String(id)],
+    ['an object with its id', ({ id }) => ({ id })],
+    ['what creating it has returned', (made) => made],
+    ['what reading it has returned', (made) => ({ ...made, notes: [{ text: 'not this' }], tag: null })],
+  ])('that code has made by itself are those of the entry, whole: %s', async (_how, given) => {
+    const [rows] = await counts();
+    let made: Line | undefined;
+    strapi.change = async (data) => {
+      const own = { name: 'own', code: `own ${_how}`, tag: 1, notes: [{ text: 'kept' }] };
+      made = (await strapi.entityService.create(line, { data: own })) as unknown as Line;
+      data['lines'] = [...((data['lines'] ?? []) as unknown[]), given(made, data)];
+    };
+    const { entry, status } = await send('POST', '', { lines: [{ name: 'a' }] });
+    const whole = { id: made?.id, name: 'own', notes: [{ text: 'kept' }], tag: { data: { id: 1 } } };
+    expect([status, entry.lines]).toMatchObject([200, [{ name: 'a' }, whole]]);
+    strapi.change = undefined;
+    await strapi.db.query(line).update({ where: { id: made!.id }, data: { code: null } });
+    expect((await counts())[0]).toBe(rows! + 2);
+  });
+
+  it('are known by bare ids, and move into zones', async () => {
+    strapi.change = (data) => {
+      data['lines'] = (data['lines'] as Line[]).map((it) => it.id).reverse();
+      data['main'] = (data['main'] as Line | undefined)?.id;
+    };
+    const made = await create({ main: { name: 'm' }, lines });
+    expect([made.main, made.lines]).toMatchObject([{ name: 'm' }, [{ name: 'b' }, lines[0]]]);
+    strapi.change = (data) => {
+      data['zone'] = (data['lines'] as Open[]).map((it) => ({ ...it, __component: line }));
+      data['lines'] = [];
+    };
+    const { entry } = await send('PUT', `/${made.id}`, { lines: [{ id: made.lines[1]!.id }, { name: 'c' }] });
+    expect([entry.lines, entry.zone]).toMatchObject([[], [{ __component: line, name: 'a' }, { name: 'c' }]]);
+  });
+
+  it('of a write that was undone are nobody’s: their ids may be given again', async () => {
+    strapi.change = async (data) => {
+      if (data['title'] === 'fails') throw new Error('no');
+      const failing = { title: 'fails', lines: [{ name: 'x' }] };
+      await strapi.entityService.create(order, { data: failing }).catch(() => undefined);
+      const made = await strapi.entityService.create(line, { data: { name: 'own' } });
+      data['lines'] = [{ id: made.id }];
+    };
+    expect(await create({ title: 'holds' })).toMatchObject({ lines: [{ name: 'own' }] });
+  });
+
+  it('of all locales are copies of what hooks have left, with all that they contain by then', async () => {
+    const page = async (method: string, path: string, data: Open) =>
+      (await served.json(method, `/api/pages${path}`, data)).body as { id: number; data: { id: number } };
+    const english = await page('POST', '', { data: { title: 'one', lines: [{ name: 'a' }] } });
+    const german = await page('POST', `/${english.data.id}/localizations`, { title: 'eins', locale: 'de' });
+    const nested = async () => {
+      const found = [english.data.id, german.id].map((id) =>
+        served.json('GET', `/api/pages/${id}?populate[lines][populate]=notes`),
+      );
+      return (await Promise.all(found)).map(
+        ({ body }) => (body as { data: { attributes: { lines: Shown['lines'] } } }).data.attributes.lines,
+      );
+    };
+    strapi.change = async (data) => {
+      const [first] = data['lines'] as readonly Line[];
+      await strapi.entityService.update(line, first!.id, { data: { notes: [{ text: 'H1' }, { text: 'H2' }] } });
+    };
+    const left = [{ name: 'b', notes: [{ text: 'H1' }, { text: 'H2' }] }];
+    const given = { lines: [{ name: 'b', notes: [{ text: 'x' }, { text: 'y' }, { text: 'z' }] }] };
+    await page('PUT', `/${english.data.id}`, { data: given });
+    expect(await nested()).toMatchObject([left, left]);
+  });
+
+  it('hooks of another locale may refuse it in their own words', async () => {
+    const { body } = await served.json('POST', '/api/pages', { data: { title: 'one' } });
+    const at = `/api/pages/${(body as { data: { id: number } }).data.id}/localizations`;
+    strapi.change = () => {
+      throw new errors.ApplicationError('said by the hook');
+    };
+    expect(await served.json('POST', at, { title: 'eins', locale: 'de' })).toMatchObject({
+      status: 400,
+      body: { error: { name: 'ApplicationError', message: 'said by the hook' } },
+    });
+  });
+
+  // on SQLite, one writes after the other
+  if (dialect === 'postgres')
+    describe('while hooks run', () => {
+      /** Hooks that go on once so many of them have begun. */
+      const meeting = (many: number) => {
+        let begun = 0;
+        let open = (): void => undefined;
+        const all = new Promise<void>((resolve) => {
+          open = resolve;
+        });
+        return async () => {
+          begun += 1;
+          if (begun >= many) open();
+          await all;
+          return begun;
+        };
+      };
+      const parcel = async (method: string, path: string, data: Open) =>
+        (await served.json(method, `/api/parcels${path}`, { data })).status;
+
+      it('nobody waits: not for relations, not for unique values, neither of entries nor of components', async () => {
+        const meet = meeting(4);
+        strapi.change = meet;
+        const created = [
+          { slug: 'one', lines: [{ name: 'a', code: 'first' }] },
+          { slug: 'two', lines: [{ name: 'b', code: 'second' }] },
+          { tags: [1], lines: [{ name: 'c', notes: [{ key: 'first note' }] }] },
+          { tags: [1], lines: [{ name: 'd', notes: [{ key: 'second note' }] }] },
+        ];
+        expect(await Promise.all(created.map((data) => parcel('POST', '', data)))).toEqual([200, 200, 200, 200]);
+        expect(strapi.seen).toHaveLength(4);
+      });
+
+      it('others may write what the entry is related to, and other fields of it', async () => {
+        const { body } = await served.json('POST', '/api/parcels', { data: { lines: [{ name: 'a' }] } });
+        const { id } = (body as { data: { id: number } }).data;
+        const others: unknown[] = [];
+        strapi.change = async (data) => {
+          if (data['title'] === 'other') return;
+          others.push((await served.json('PUT', '/api/tags/1', { data: { parcels: [id] } })).status);
+          others.push(await parcel('PUT', `/${id}`, { title: 'other' }));
+          others.push(await parcel('POST', '', { title: 'other', lines: [{ name: 'b', code: 'other' }] }));
+        };
+        expect(await parcel('PUT', `/${id}`, { tags: [1], lines: [{ name: 'c', code: 'own' }] })).toBe(200);
+        expect(others).toEqual([200, 200, 200]);
+      });
+
+      it('what they add is locked with all the rest: nobody waits in a circle', async () => {
+        const meet = meeting(6);
+        strapi.change = async (data) => {
+          await meet();
+          data['slug'] ??= `of-${String(data['title'])}`;
+          data['tags'] ??= [1];
+        };
+        const titles = ['a', 'b', 'c', 'd', 'e', 'f'];
+        const writing = titles.map((title, i) =>
+          parcel('POST', '', { title, lines: [{ name: title }], ...(i % 2 === 0 ? { slug: title } : { tags: [1] }) }),
+        );
+        expect(await Promise.all(writing)).toEqual(titles.map(() => 200));
+        // nothing was done again
+        expect(strapi.seen).toHaveLength(6);
+      });
+
+      it('one of two with the same unique value is refused, wherever it is', async () => {
+        for (const same of [{ code: 'same' }, { notes: [{ key: 'same' }] }]) {
+          strapi.change = meeting(2);
+          const twice = ['x', 'y'].map((name) => parcel('POST', '', { lines: [{ name, ...same }] }));
+          expect((await Promise.all(twice)).sort()).toEqual([200, 400]);
+        }
       });
     });
 

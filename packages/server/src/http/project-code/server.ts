@@ -272,10 +272,20 @@ export const addProjectCode = async (
     const isCode = found !== null || code.globals.length > 0 || isOtherMethod(request, pathname, code);
     if (pathname.startsWith('/_health')) done();
     else if (!isCode && !isReading(request.method) && isAnsweredPastCode(request)) letPass(request, reply, done);
-    else if (!isCode) done();
-    else if (isOfApi(found) && asksForV5(request.headers)) sendIssues(reply, [issue('http.format-of-code', [])]);
+    else if (!isCode) {
+      explainFaults(request);
+      done();
+    } else if (isOfApi(found) && asksForV5(request.headers)) sendIssues(reply, [issue('http.format-of-code', [])]);
     else handle(request, reply, { pathname, found, goOn: done });
   });
+
+  /** What hooks throw may be meant for the client, whoever answers. */
+  const explainFaults = (request: FastifyRequest): void => {
+    const { method, id, log } = request;
+    if (isReading(method)) return;
+    const asked = { method, url: request.raw.url, id, log };
+    request.responseOfFault = (fault) => responseOfFault(fault, request.body, asked);
+  };
 
   /** No code stands in the way of the answer, but hooks may be set off by it. */
   const letPass = (request: FastifyRequest, reply: FastifyReply, goOn: () => void): void => {
@@ -284,7 +294,7 @@ export const addProjectCode = async (
     // Koa's own is a 404
     reply.raw.statusCode = 200;
     const asked = { method, url: request.raw.url, id, log };
-    request.responseOfFault = (fault) => responseOfFault(fault, request.body, asked);
+    explainFaults(request);
     introduceAdministrator(ctx, request).then(
       () => inRequest(ctx, goOn),
       (fault: unknown) => sendFault(fault, asked, reply),
@@ -337,7 +347,7 @@ export const addProjectCode = async (
       }
       await new Promise<void>((answered, refused) => {
         const keepsCodes = isByAdministrator(request);
-        if (keepsCodes) request.responseOfFault = (fault) => responseOfFault(fault, request.body, asked);
+        if (keepsCodes || !route) request.responseOfFault = (fault) => responseOfFault(fault, request.body, asked);
         request.codeRun = { ctx, answered, refused: route && refused, keepsCodes, ended };
         goOn();
       });
