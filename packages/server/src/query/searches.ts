@@ -6,7 +6,7 @@ import type { QuerySource } from './raw.js';
 export interface ChangedQuery {
   /** The query string that comes closest to it. */
   readonly text: string;
-  /** Whether it names creators in a `populate` that is not that of the request (Q9). */
+  /** Whether its `populate` names creators that the request does not name (Q9). */
   readonly addsCreators: boolean;
   /** Throws where a condition says nothing. @param change makes another query of it first. */
   source(

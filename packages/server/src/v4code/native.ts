@@ -44,7 +44,7 @@ export interface Native extends NativeEndpoints {
   checkQuery(query: Members, type: EntryType, caller: Caller | null): void;
   /** Whose rights the request has; nobody's without one. */
   callerOf(ctx: CodeContext | undefined): Caller;
-  /** Whether `populate` names creators as code has changed it (Q9). */
+  /** Whether code has added creators to `populate` (Q9). */
   addsCreators(ctx: CodeContext): boolean;
   refuse(code: 'body.missing'): never;
   /** Sets `ctx.state.user` and `ctx.state.auth`; throws the refusal of bad credentials. Returns whose rights the request has. */

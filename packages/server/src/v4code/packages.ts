@@ -5,6 +5,7 @@ import { newEnv } from './loading/env.js';
 import { isMembers, type Members, UNPARSED } from './loading/parts.js';
 import type { Native } from './native.js';
 import { pluginPackages } from './plugins/packages.js';
+import { gateOf, sanitizeQuery } from './requests/allowed.js';
 import { CoreDefinition, type CoreRouterOptions } from './requests/core.js';
 import { CoreRouterDefinition } from './requests/routes.js';
 import { newContentTypes } from './strapi-utils/content-types.js';
@@ -58,10 +59,12 @@ export const newPackages = (
     output: sanitizer(sanitizeOutput),
     input: sanitizer(sanitizeInput),
     query: async (query: unknown, described: unknown, { auth }: { readonly auth?: unknown } = {}): Promise<unknown> => {
-      const { allowedQuery, callerOfAuth } = site().native();
+      const { model, native } = site();
       const type = typeOf(described);
       if (!type) throw new TypeError('sanitize takes the content type: strapi.getModel(uid)');
-      return isMembers(query) ? allowedQuery(query, type, auth === undefined ? null : callerOfAuth(auth)) : query;
+      if (!isMembers(query)) return query;
+      const caller = auth === undefined ? null : native().callerOfAuth(auth);
+      return sanitizeQuery(query, type, { native: native(), caller, model, gate: gateOf(caller, model) });
     },
   };
 

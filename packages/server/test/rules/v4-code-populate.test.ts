@@ -3,12 +3,49 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 
+/** Each leaves a query in its own way, and shows what comes of it without `sanitizeOutput`. */
+const controller = (name: string): string => `({ strapi }) => {
+  const uid = 'api::${name}.${name}';
+  const found = async ({ populate }) => ({ populate, rows: await strapi.entityService.findMany(uid, { fields: ['id'], populate }) });
+  const changed = (ctx, own) => { ctx.query = { ...ctx.query, populate: { ...ctx.query.populate, ...own } }; return ctx; };
+  return {
+    async asked(ctx) { return found(await this.sanitizeQuery(ctx)); },
+    async utility(ctx) {
+      const { sanitize } = require('@strapi/utils');
+      return found(await sanitize.contentAPI.query(ctx.query, strapi.getModel(uid), { auth: ctx.state.auth }));
+    },
+    async rebuilt(ctx) { return found(await this.sanitizeQuery(changed(ctx, { posts: true }))); },
+    async listed(ctx) { ctx.query.populate = [ctx.query.populate, 'posts'].flat(); return found(await this.sanitizeQuery(ctx)); },
+    async adding(ctx) { return found(await this.sanitizeQuery(changed(ctx, { createdBy: true, owner: true }))); },
+  };
+}`;
+const actions = ['asked', 'utility', 'rebuilt', 'listed', 'adding'] as const;
+const routes = (name: string): string => {
+  const open = [...actions.map((it) => [it, it, {}]), ['unsigned', 'asked', { auth: false }]] as const;
+  return `module.exports = ${JSON.stringify({
+    routes: open.map(([at, action, config]) => ({
+      method: 'GET',
+      path: `/${name}/${at}`,
+      handler: `${name}.${action}`,
+      config,
+    })),
+  })};`;
+};
+const owner = { type: 'relation', relation: 'manyToOne', target: 'plugin::users-permissions.user' };
+
 const files = {
+  ...typeFile(
+    'signed',
+    { posts: { type: 'relation', relation: 'oneToMany', target: 'api::post.post' }, owner },
+    { populateCreatorFields: true },
+  ),
+  ...coreFile('Controller', 'signed', controller('signed')),
+  'src/api/signed/routes/asked.js': routes('signed'),
   ...typeFile('post', { title: { type: 'string' } }),
   ...typeFile('hooked', {
     title: { type: 'string' },
     posts: { type: 'relation', relation: 'oneToMany', target: 'api::post.post' },
-    owner: { type: 'relation', relation: 'manyToOne', target: 'plugin::users-permissions.user' },
+    owner,
     zone: { type: 'dynamiczone', components: ['part.card'] },
     about: { type: 'relation', relation: 'morphToMany' },
     secret: { type: 'relation', relation: 'manyToMany', target: 'api::post.post', private: true },
@@ -28,18 +65,19 @@ const files = {
       if (params.populate?.[0] === 'deep') params.populate = { posts: true, zone: { populate: '*' } };
     },
   };`,
-  ...coreFile(
-    'Controller',
-    'hooked',
-    `() => ({ async asked(ctx) { const { populate } = await this.sanitizeQuery(ctx); return { populate }; } })`,
-  ),
-  'src/api/hooked/routes/asked.js': `module.exports = { routes: [{ method: 'GET', path: '/asked', handler: 'hooked.asked' }, { method: 'GET', path: '/unsigned', handler: 'hooked.asked', config: { auth: false } }] };`,
+  ...coreFile('Controller', 'hooked', controller('hooked')),
+  'src/api/hooked/routes/asked.js': routes('hooked'),
   'dovetail.config.json': JSON.stringify({ api: { strict: false } }),
   'src/index.js': `module.exports = { async bootstrap({ strapi }) {
     ${allowing}
-    await allow('public', ['api::hooked.hooked.find', 'api::hooked.hooked.create', 'api::hooked.hooked.asked', 'api::post.post.find']);
-    await strapi.entityService.create('api::post.post', { data: { title: 'first' } });
-    await strapi.entityService.create('api::hooked.hooked', { data: { title: 'x', secret: [1] } });
+    const own = (name) => ${JSON.stringify(actions)}.map((it) => 'api::' + name + '.' + name + '.' + it);
+    await allow('public', [...own('hooked'), ...own('signed'), 'api::hooked.hooked.find', 'api::hooked.hooked.create', 'api::post.post.find']);
+    await strapi.service('admin::user').create({ firstname: 'Ada', lastname: 'Quill', email: 'ada@example.org', isActive: true });
+    const create = (uid, data) => strapi.entityService.create(uid, { data: { ...data, createdBy: 1 } });
+    await create('plugin::users-permissions.user', { username: 'bob', email: 'bob@example.org', password: 'a long password' });
+    await create('api::post.post', { title: 'first' });
+    await create('api::hooked.hooked', { title: 'x', secret: [1], owner: 1 });
+    await create('api::signed.signed', { posts: [1], owner: 1 });
   } };`,
 };
 
@@ -51,7 +89,7 @@ describe.each(dialects)('populate in hooks on %s', (dialect) => {
   afterAll(() => served.close());
 
   it.each<readonly [string, unknown]>([
-    ['populate=*', { posts: true, zone: {}, about: {} }],
+    ['populate=*', { posts: true, zone: {}, about: true }],
     ['populate[zone][populate]=*', { zone: { on: { 'part.card': { populate: { post: true } } } } }],
     ['populate[posts][fields]=title', { posts: { select: ['id', 'title'] } }],
     ['populate=posts,zone', ['posts', 'zone']],
@@ -74,8 +112,8 @@ describe.each(dialects)('populate in hooks on %s', (dialect) => {
     },
   );
 
-  it.each<readonly [string, unknown]>([
-    ['populate=*', { posts: true, zone: {}, about: {} }],
+  const left: readonly (readonly [string, unknown])[] = [
+    ['populate=*', { posts: true, zone: true, about: true }],
     ['populate[0]=*', ['posts', 'zone', 'about']],
     ['populate=*,posts', ['posts', 'zone', 'about', 'posts']],
     ['populate=owner', []],
@@ -88,13 +126,58 @@ describe.each(dialects)('populate in hooks on %s', (dialect) => {
       { about: { on: { 'api::post.post': 'true' } } },
     ],
     ['populate=deep', 'deep'],
-  ])('sanitizeQuery leaves what the client may find: %s', async (query, populate) => {
-    expect((await served.json('GET', `/api/asked?${query}`)).body).toEqual({ populate });
+    ['populate[createdBy]=true&populate[posts]=true', { posts: 'true' }],
+    ['populate[0]=createdBy&populate[1]=posts.updatedBy', ['posts']],
+    ['populate[posts][populate][createdBy]=true', { posts: { populate: {} } }],
+    // below a relation to any type, what there is in the types that the client may find, files among them
+    ['populate[about][populate]=*', { about: { populate: { related: true, posts: true, zone: true, about: true } } }],
+    [
+      'populate[about][populate][role]=true&populate[about][populate][posts]=true',
+      { about: { populate: { posts: 'true' } } },
+    ],
+  ];
+  const open = async (path: string): Promise<Record<string, unknown>> => {
+    const { status, body } = await served.json('GET', path);
+    expect(status).toBe(200);
+    return body as Record<string, unknown>;
+  };
+
+  it.each(left)(
+    'sanitizeQuery and sanitize.contentAPI.query leave what the client may find: %s',
+    async (query, populate) => {
+      for (const action of ['asked', 'utility']) {
+        const found = await open(`/api/hooked/${action}?${query}`);
+        expect([action, found['populate']]).toEqual([action, populate]);
+        expect(JSON.stringify(found)).not.toMatch(/owner|bob@|Quill/);
+      }
+    },
+  );
+
+  it.each(['populate=*', 'populate=createdBy', 'populate[createdBy]=true', 'populate[posts][populate]=createdBy'])(
+    'Q9: they leave no creators that a client asks for, though the type may show them: %s',
+    async (query) => {
+      for (const action of ['asked', 'utility', 'unsigned'])
+        expect(JSON.stringify(await open(`/api/signed/${action}?${query}`))).not.toMatch(/createdBy|Quill/);
+    },
+  );
+
+  it.each<readonly [name: string, path: string, populate: unknown]>([
+    ['hooked', 'rebuilt?populate[createdBy]=true', { posts: true }],
+    ['signed', 'rebuilt?populate[createdBy]=true', { posts: true }],
+    ['hooked', 'listed?populate=createdBy', ['posts']],
+    ['signed', 'listed?populate=createdBy', ['posts']],
+    // those that code adds are shown if the type says so
+    ['hooked', 'adding', {}],
+    ['hooked', 'adding?populate[createdBy]=true', {}],
+    ['signed', 'adding', { createdBy: true }],
+    ['signed', 'adding?populate[createdBy]=true', { createdBy: true }],
+  ])('Q9: sanitizeQuery tells creators that code adds from those of a client: %s/%s', async (name, path, populate) => {
+    expect((await open(`/api/${name}/${path}`))['populate']).toEqual(populate);
   });
 
   it('sanitizeQuery asks for no rights where nobody signs the request, as in v4', async () => {
-    const { body } = await served.json('GET', '/api/unsigned?populate=owner,posts');
-    expect(body).toEqual({ populate: 'owner,posts' });
+    const { populate } = await open('/api/hooked/unsigned?populate=owner,posts,secret');
+    expect(populate).toEqual(['owner', 'posts']);
   });
 
   it('populate what a hook makes of a word of its own', async () => {

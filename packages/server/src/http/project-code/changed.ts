@@ -26,8 +26,7 @@ class QueryOfCode implements ChangedQuery {
     return this.#textOf(this.#query);
   }
   get addsCreators(): boolean {
-    const { populate } = this.#query;
-    return namesCreators(populate) && !isSameQuery(populate, this.#before['populate']);
+    return addsCreators(this.#query['populate'], this.#before['populate']);
   }
   source(grammar?: Grammar, change: (query: Members) => Members = (it) => it): QuerySource {
     const placed = change(grammar ? placedBy(grammar, this.#query, this.#before) : this.#query);
@@ -35,12 +34,18 @@ class QueryOfCode implements ChangedQuery {
   }
 }
 
-/** Whether it populates those of the entries themselves by name. */
-const namesCreators = (populate: unknown): boolean => {
-  if (isMembers(populate))
-    return Object.entries(populate).some(([name, it]) => isCreatorName(name) && it !== undefined);
-  const names = [populate].flat().flatMap((it) => (typeof it === 'string' ? it.split(',') : []));
-  return names.some((it) => isCreatorName(it.trim().split('.')[0]!));
+/** Whether it populates creators of the entries themselves by name, beside those that the request names. */
+const addsCreators = (populate: unknown, before: unknown): boolean => {
+  if (!isMembers(populate)) return creatorNamesIn(populate).length > creatorNamesIn(before).length;
+  return Object.entries(populate).some(
+    ([name, it]) => isCreatorName(name) && it !== undefined && !isSameQuery(it, inside(before, name)),
+  );
+};
+
+const creatorNamesIn = (populate: unknown): readonly string[] => {
+  if (isMembers(populate)) return Object.keys(populate).filter(isCreatorName);
+  const paths = [populate].flat().flatMap((it) => (typeof it === 'string' ? it.split(',') : []));
+  return paths.filter((it) => isCreatorName(it.trim().split('.')[0]!));
 };
 
 /** Without parameters that only the project knows. */

@@ -332,7 +332,9 @@ export const populateOf = (
   for (const [name, options] of Object.entries(given)) {
     const attribute = type.attributes.get(name);
     if (!attribute || attribute.kind === 'scalar' || options === undefined || isFalse(options)) continue;
-    tree[name] = isMembers(options) ? optionsOf(options, attribute, { model, unknownNames }) : true;
+    if (isMembers(options)) tree[name] = optionsOf(options, attribute, { model, unknownNames });
+    // as hooks see it of v4's entity service
+    else tree[name] = unknownNames === 'ignore' && typeKeyOf(attribute) === '__component' ? {} : true;
   }
   return tree as PopulateObject;
 };

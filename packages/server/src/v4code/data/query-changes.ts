@@ -1,14 +1,7 @@
-/** Queries on their way between clients, code and the server: what they populate without creators, and dates as days and times. */
+/** Queries on their way between clients, code and the server: what they may populate, and dates as days and times. */
 import mapValues from 'lodash/mapValues.js';
 import pickBy from 'lodash/pickBy.js';
-import {
-  type Attribute,
-  type EntryType,
-  type Model,
-  type NestedAttribute,
-  targetsOf,
-  typeKeyOf,
-} from '../../model/model.js';
+import { type Attribute, type EntryType, type Model, targetsOf } from '../../model/model.js';
 import type { Gate } from '../../query/selection.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import { conditionDates, isPlainCondition } from '../strapi-utils/dates.js';
@@ -40,94 +33,95 @@ export const withLocalDates = (query: Members, type: EntryType, model: Model): M
   return inOptions(query, [type]);
 };
 
-/**
- * A client's `populate` without creators; `*` is all but them.
- * @param types of what it populates: several in zones. @param keepsOwn leaves those of the entries themselves.
- */
-export const withoutCreators = (populate: unknown, types: Types, model: Model, keepsOwn = false): unknown => {
-  const all = (it: unknown): readonly unknown[] => [withoutCreators(it, types, model, keepsOwn)].flat();
-  if (isEverything(populate))
-    return types.some((it) => it.populateCreatorFields) ? [...new Set(types.flatMap(nestedNames))] : '*';
-  if (typeof populate === 'string') {
-    if (!/createdBy|updatedBy|\*/.test(populate)) return populate;
-    return populate.split(',').flatMap((it) => {
-      const names = it.trim().split('.');
-      if (names[0] === '*') return all('*');
-      const end = names.findIndex((name, i) => isCreatorName(name) && !(keepsOwn && i === 0));
-      return end === 0 ? [] : [names.slice(0, end === -1 ? undefined : end).join('.')];
-    });
-  }
-  if (Array.isArray(populate)) return populate.flatMap(all);
-  if (!isMembers(populate)) return populate;
-  const inside = (options: Members, of: Types): Members =>
-    options['populate'] === undefined
-      ? options
-      : { ...options, populate: withoutCreators(options['populate'], of, model) };
-  const named = Object.entries(populate).filter(([name]) => keepsOwn || !isCreatorName(name));
-  return mapOptions(Object.fromEntries(named), types, model, inside);
-};
+/** Who populates. */
+export interface Populating {
+  readonly model: Model;
+  /** What may be populated. */
+  readonly gate: Gate;
+  /** Leaves the creators of the entries themselves; by default there are none (Q9). */
+  readonly keepsCreators?: boolean;
+}
 
 /**
- * A client's `populate` as v4 hands it on to services and hooks: without what the client may not find, and with names in place of `*`.
- * @param types of what it populates: several in zones.
+ * A query as v4 hands it on to services and hooks: it names no relation that the caller may not find, and has names in place of `*`. As
+ * in v4 a relation to any type stays as it is: of the entries that code finds in it, `sanitizeOutput` leaves those of permitted types.
  */
-export const permittedPopulate = (populate: unknown, types: Types, model: Model, gate: Gate): unknown => {
-  const mayName = (of: Types, name: string): boolean => {
-    const attributes = of.flatMap((type) => {
-      const it = type.attributes.get(name);
-      return it ? [{ type, it }] : [];
-    });
-    // words of the project's own, and creators, of which is decided elsewhere
-    if (attributes.length === 0 || isCreatorName(name)) return true;
-    return attributes.some(({ type, it }) => gate.allows(type, it, 'populate'));
-  };
-  const named = (of: Types): readonly NestedAttribute[] =>
-    of.flatMap((type) =>
-      [...type.attributes.values()].filter(
-        (it): it is NestedAttribute =>
-          it.kind !== 'scalar' && !isCreatorName(it.name) && gate.allows(type, it, 'populate'),
-      ),
-    );
-  /** As far as it may be named: `author.secret` is `author`. */
-  const path = (dotted: string): readonly string[] => {
-    const steps = dotted.trim().split('.');
-    if (steps[0] === '*') return named(types).map((it) => it.name);
-    let of = types;
-    for (const [i, name] of steps.entries()) {
-      if (!mayName(of, name)) return i === 0 ? [] : [steps.slice(0, i).join('.')];
-      of = targetTypes(attributesIn(of, name), model);
-    }
-    return [dotted.trim()];
-  };
-  if (isEverything(populate))
-    return Object.fromEntries(named(types).map((it) => [it.name, typeKeyOf(it) === null ? true : {}]));
+export const withPermittedPopulate = (query: Members, type: EntryType, populating: Populating): Members => {
+  const { populate } = query;
+  if (populate === undefined) return query;
+  return { ...query, populate: permitted(populate, { types: [type], areOwn: true }, populating) };
+};
+
+/** Where a name stands in `populate`. */
+interface Level {
+  readonly types: Types;
+  /** They are of the entries themselves, not of what these populate. */
+  readonly areOwn: boolean;
+}
+
+const permitted = (populate: unknown, level: Level, populating: Populating): unknown => {
+  const { model, gate } = populating;
+  const inTexts = (text: string): readonly string[] => text.split(',').flatMap((it) => pathIn(it, level, populating));
+  const inside = (it: unknown, types: Types): unknown => permitted(it, { types, areOwn: false }, populating);
+  if (isEverything(populate)) return Object.fromEntries(everyName(level, gate).map((name) => [name, true]));
   if (typeof populate === 'string') {
-    const left = populate.split(',').flatMap(path);
+    const left = inTexts(populate);
     return left.join() === populate ? populate : left;
   }
   if (Array.isArray(populate))
-    return populate.flatMap((it) => (typeof it === 'string' ? it.split(',').flatMap(path) : [it]));
+    return populate.flatMap((it): readonly unknown[] =>
+      typeof it === 'string' ? inTexts(it) : [inside(it, level.types)],
+    );
   if (!isMembers(populate)) return populate;
-  const inside = (options: Members, of: Types): Members =>
-    options['populate'] === undefined
-      ? options
-      : { ...options, populate: permittedPopulate(options['populate'], of, model, gate) };
-  const reached = (_options: unknown, uid: string): boolean => {
-    const type = model.types.get(uid);
-    return !type || type.kind === 'component' || gate.reaches(type);
-  };
-  const permitted = mapValues(
-    pickBy(populate, (_options, name) => mayName(types, name)),
-    (options) =>
-      isMembers(options) && isMembers(options['on']) ? { ...options, on: pickBy(options['on'], reached) } : options,
-  );
-  return mapOptions(permitted, types, model, inside);
+  const named = pickBy(populate, (_options, name) => mayName(name, level, populating));
+  return mapOptions(named, level.types, model, (options, types) => {
+    const { on, populate: inner } = options;
+    return {
+      ...options,
+      ...(isMembers(on) ? { on: pickBy(on, (_it, uid) => isReached(model.types.get(uid), gate)) } : {}),
+      ...(inner === undefined ? {} : { populate: inside(inner, types) }),
+    };
+  });
 };
 
-export const isCreatorName = (name: string): boolean => name === 'createdBy' || name === 'updatedBy';
+/** As far as it may be named: `author.secret` is `author`. */
+const pathIn = (dotted: string, level: Level, populating: Populating): readonly string[] => {
+  const steps = dotted.trim().split('.');
+  if (steps[0] === '*') return everyName(level, populating.gate);
+  let at = level;
+  const end = steps.findIndex((name) => {
+    const isEnd = !mayName(name, at, populating);
+    at = { types: targetTypes(attributesIn(at.types, name), populating.model), areOwn: false };
+    return isEnd;
+  });
+  return end === 0 ? [] : [steps.slice(0, end === -1 ? undefined : end).join('.')];
+};
 
-const nestedNames = (type: EntryType): readonly string[] =>
-  [...type.attributes.values()].filter((it) => it.kind !== 'scalar' && !isCreatorName(it.name)).map((it) => it.name);
+const mayName = (name: string, { types, areOwn }: Level, { gate, keepsCreators = false }: Populating): boolean => {
+  if (isCreatorName(name)) return areOwn && keepsCreators;
+  const uses = types.flatMap((type) => {
+    const attribute = type.attributes.get(name);
+    return attribute ? [gate.allows(type, attribute, 'populate')] : [];
+  });
+  // none: it may be a word of the project's own
+  return uses.length === 0 || uses.includes(true);
+};
+
+/** What `*` stands for: below a relation to any type, that of the types that the caller may find. */
+const everyName = ({ types, areOwn }: Level, gate: Gate): readonly string[] => {
+  const names = types
+    .filter((type) => areOwn || isReached(type, gate))
+    .flatMap((type) =>
+      [...type.attributes.values()].filter((it) => it.kind !== 'scalar' && gate.allows(type, it, 'populate')),
+    )
+    .map((it) => it.name);
+  return [...new Set(names)].filter((name) => !isCreatorName(name));
+};
+
+const isReached = (type: EntryType | undefined, gate: Gate): boolean =>
+  !type || type.kind === 'component' || gate.reaches(type);
+
+export const isCreatorName = (name: string): boolean => name === 'createdBy' || name === 'updatedBy';
 
 const attributesIn = (types: Types, name: string): readonly Attribute[] =>
   types.flatMap(({ attributes }) => attributes.get(name) ?? []);
@@ -147,8 +141,8 @@ const mapOptions = (
   mapValues(populate, (options, name) => {
     const targets = targetTypes(attributesIn(types, name), model);
     if (!isMembers(options) || targets.length === 0) return options;
-    const { on } = options;
     const mapped = map(options, targets);
+    const { on } = mapped;
     if (!isMembers(on)) return mapped;
     const ofType = (it: unknown, uid: string): unknown => {
       const type = model.types.get(uid);

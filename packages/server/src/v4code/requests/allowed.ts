@@ -2,14 +2,31 @@
 import cloneDeep from 'lodash/cloneDeep.js';
 import isEqual from 'lodash/isEqual.js';
 import once from 'lodash/once.js';
+import { type Caller, newGate, serverGate } from '../../access/access.js';
 import { type Issue, type IssueCode, Refusal } from '../../errors.js';
-import type { EntryType } from '../../model/model.js';
+import type { EntryType, Model } from '../../model/model.js';
 import { objectQuery, type QueryObject } from '../../query/objects.js';
 import type { ResolveContext } from '../../query/resolve.js';
-import type { ReadAction } from '../../query/selection.js';
+import type { Gate, ReadAction } from '../../query/selection.js';
 import type { Reader } from '../../read/find.js';
 import { isEverything } from '../data/queries.js';
+import { type Populating, withPermittedPopulate } from '../data/query-changes.js';
 import type { Members } from '../loading/parts.js';
+import type { Native } from '../native.js';
+
+/** Null stands for a query of which nobody's rights are asked: everything but private attributes is allowed. */
+export const gateOf = (caller: Caller | null, model: Model): Gate => (caller ? newGate(caller, model) : serverGate);
+
+/** What `sanitizeQuery` of a controller and `sanitize.contentAPI.query` leave of a query. */
+export const sanitizeQuery = (
+  query: Members,
+  type: EntryType,
+  {
+    native,
+    caller,
+    ...populating
+  }: Populating & { readonly native: Pick<Native, 'allowedQuery'>; readonly caller: Caller | null },
+): Members => withPermittedPopulate(native.allowedQuery(query, type, caller), type, populating);
 
 /** What v4 looks into; any other parameter stays as it is, be it the project's own. */
 const looked: readonly string[] = ['filters', 'sort', 'fields', 'populate'];

@@ -1,6 +1,5 @@
 /** The core controllers and services of `factories`, which project code wraps (`super.find(ctx)`) or leaves as they are. */
 import pickBy from 'lodash/pickBy.js';
-import { newGate } from '../../access/access.js';
 import { limits } from '../../limits.js';
 import type { EntryType, Model, Uid } from '../../model/model.js';
 import type { PageFacts } from '../data/db.js';
@@ -8,13 +7,13 @@ import type { Entities, Entity } from '../data/entities.js';
 import { type EntityParams, type EntityService, idOf } from '../data/entity-service.js';
 import { entryBodyOf } from '../data/files.js';
 import { ONLY_ENTRY, POPULATES_PUBLISHED } from '../data/queries.js';
-import { permittedPopulate, withoutCreators } from '../data/query-changes.js';
+import { type Populating, withPermittedPopulate } from '../data/query-changes.js';
 import { currentSession } from '../data/scope.js';
-import { codeGate } from '../data/views.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from '../loading/parts.js';
 import type { CodeContext, Native } from '../native.js';
 import { ValidationError } from '../strapi-utils/errors.js';
 import { sanitizeInput, sanitizeOutput, transformResponse } from '../strapi-utils/sanitize.js';
+import { gateOf, sanitizeQuery } from './allowed.js';
 
 export interface CoreDeps {
   readonly model: Model;
@@ -151,27 +150,22 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
   const { uid } = type;
   const service = (): Readonly<Record<string, Callable>> => serviceOf(uid) as Readonly<Record<string, Callable>>;
 
-  /** A client alone does not get creators; code may add those of the entries themselves (Q9). */
-  const withAddedCreators = (ctx: CodeContext, query: Members): Members => {
-    const { populate } = query;
-    if (populate === undefined) return query;
-    return { ...query, populate: withoutCreators(populate, [type], model, native().addsCreators(ctx)) };
-  };
-  const allowed = (ctx: CodeContext): Members =>
-    withAddedCreators(ctx, native().allowedQuery(queryIn(ctx), type, native().callerOf(ctx)));
-
-  /** Of a request that nobody signs (`auth: false`) v4 asks for no rights. */
-  const permittedIn = (ctx: CodeContext, query: Members): Members => {
-    const { populate } = query;
-    if (populate === undefined) return query;
+  /** Creators are those that code adds, if the schema file says that they may be shown (Q9). */
+  const populating = (ctx: CodeContext): Populating => {
+    // of a request that nobody signs (`auth: false`) v4 asks for no rights
     const isSigned = (ctx as Partial<CodeContext>).state?.['auth'] !== undefined;
-    const gate = isSigned ? newGate(native().callerOf(ctx), model) : codeGate;
-    return { ...query, populate: permittedPopulate(populate, [type], model, gate) };
+    return {
+      model,
+      gate: gateOf(isSigned ? native().callerOf(ctx) : null, model),
+      keepsCreators: type.populateCreatorFields && native().addsCreators(ctx),
+    };
   };
+  const sanitized = (ctx: CodeContext): Members =>
+    sanitizeQuery(queryIn(ctx), type, { native: native(), caller: native().callerOf(ctx), ...populating(ctx) });
 
   const shared = {
     validateQuery: async (ctx: CodeContext) => void native().validateQuery(ctx, type),
-    sanitizeQuery: async (ctx: CodeContext) => permittedIn(ctx, allowed(ctx)),
+    sanitizeQuery: async (ctx: CodeContext) => sanitized(ctx),
     sanitizeInput: async (data: unknown, ctx?: CodeContext) => sanitizeInput(model, data, type, native().callerOf(ctx)),
     sanitizeOutput: async (data: unknown, ctx?: CodeContext) =>
       sanitizeOutput(model, data, type, native().callerOf(ctx)),
@@ -187,7 +181,7 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
     const isIgnoredInPart = native().validateQuery(ctx, type);
     const members = service();
     // what the server ignores may mean something to the service
-    const query = permittedIn(ctx, isIgnoredInPart ? allowed(ctx) : withAddedCreators(ctx, queryIn(ctx)));
+    const query = isIgnoredInPart ? sanitized(ctx) : withPermittedPopulate(queryIn(ctx), type, populating(ctx));
     const { data, meta } = await run(query, (...args) => members[name]!(...args));
     return transformResponse(model, sanitizeOutput(model, data, type, native().callerOf(ctx)), meta, type);
   };

@@ -10,7 +10,7 @@ import type { Entities } from '../data/entities.js';
 import type { EntityService } from '../data/entity-service.js';
 import type { Lifecycles } from '../data/lifecycles.js';
 import { POPULATES_PUBLISHED } from '../data/queries.js';
-import { withoutCreators } from '../data/query-changes.js';
+import { withPermittedPopulate } from '../data/query-changes.js';
 import { inScope } from '../data/scope.js';
 import type { Members } from '../loading/parts.js';
 import { sanitizeOutput } from '../strapi-utils/sanitize.js';
@@ -38,7 +38,8 @@ export const newUserReads = (deps: UserReadDeps): UserReads => {
   const askedBy = ({ query, context }: Pick<UserQuery, 'query' | 'context'>, action: 'find' | 'findOne'): Members => {
     unwrap(reader().check({ action, type, id: null, query, form: 'plain' }, context));
     const given = plainQuery(unwrap(query.read()), context);
-    return allowedQuery(given, type, { reader: reader(), context, action });
+    const allowed = allowedQuery(given, type, { reader: reader(), context, action });
+    return withPermittedPopulate(allowed, type, { model, gate: context.gate });
   };
 
   const lookUp = async (key: UserKey): Promise<SeenUser | null> => {
@@ -57,8 +58,7 @@ export const newUserReads = (deps: UserReadDeps): UserReads => {
       if (!lifecycles.hears(USER_UID, id === null ? 'FindMany' : 'FindOne')) return undefined;
       const find = async (): Promise<string | null> => {
         const { pagination, ...given } = askedBy(asked, id === null ? 'find' : 'findOne');
-        const populate = withoutCreators(given['populate'], [type], model);
-        const params = { publicationState: 'live', ...given, populate, [POPULATES_PUBLISHED]: true };
+        const params = { publicationState: 'live', ...given, [POPULATES_PUBLISHED]: true };
         if (id === null) {
           const { start, limit } = pageOf(pagination, rest);
           return shown(await entityService.findMany(USER_UID, { ...params, start, limit }), caller);
