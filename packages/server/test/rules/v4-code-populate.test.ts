@@ -6,7 +6,7 @@ import { dialects } from '../world/databases.js';
 /** Each leaves a query in its own way, and shows what comes of it without `sanitizeOutput`. */
 const controller = (name: string): string => `({ strapi }) => {
   const uid = 'api::${name}.${name}';
-  const found = async ({ populate }) => ({ populate, rows: await strapi.entityService.findMany(uid, { fields: ['id'], populate }) });
+  const found = async (query) => ({ ...query, rows: await strapi.entityService.findMany(uid, query) });
   const changed = (ctx, own) => { ctx.query = { ...ctx.query, populate: { ...ctx.query.populate, ...own } }; return ctx; };
   return {
     async asked(ctx) { return found(await this.sanitizeQuery(ctx)); },
@@ -41,7 +41,7 @@ const files = {
   ),
   ...coreFile('Controller', 'signed', controller('signed')),
   'src/api/signed/routes/asked.js': routes('signed'),
-  ...typeFile('post', { title: { type: 'string' } }),
+  ...typeFile('post', { title: { type: 'string' }, note: { type: 'string', private: true } }),
   ...typeFile('hooked', {
     title: { type: 'string' },
     posts: { type: 'relation', relation: 'oneToMany', target: 'api::post.post' },
@@ -76,7 +76,7 @@ const files = {
     const create = (uid, data) => strapi.entityService.create(uid, { data: { ...data, createdBy: 1 } });
     await create('plugin::users-permissions.user', { username: 'bob', email: 'bob@example.org', password: 'a long password' });
     await create('api::post.post', { title: 'first' });
-    await create('api::hooked.hooked', { title: 'x', secret: [1], owner: 1 });
+    await create('api::hooked.hooked', { title: 'x', posts: [1], secret: [1], owner: 1 });
     await create('api::signed.signed', { posts: [1], owner: 1 });
   } };`,
 };
@@ -152,6 +152,37 @@ describe.each(dialects)('populate in hooks on %s', (dialect) => {
       }
     },
   );
+
+  it.each<readonly [string, object]>([
+    ['populate[posts][sort]=note', { populate: { posts: {} } }],
+    ['populate[posts][filters][note]=x', { populate: { posts: { filters: {} } } }],
+    [
+      'populate[posts][filters][$or][0][note]=x&populate[posts][filters][$or][1][title]=first',
+      { populate: { posts: { filters: { $or: [{ title: 'first' }] } } } },
+    ],
+    [
+      'populate[posts][fields][0]=note&populate[posts][fields][1]=title',
+      { populate: { posts: { fields: ['title'] } } },
+    ],
+    ['populate[posts][sort][0]=note&populate[posts][sort][1]=title', { populate: { posts: { sort: ['title'] } } }],
+    ['populate[zone][populate][post][sort]=note', { populate: { zone: { populate: { post: {} } } } }],
+    [
+      'populate[zone][on][part.card][populate][post][filters][note]=x',
+      { populate: { zone: { on: { 'part.card': { populate: { post: { filters: {} } } } } } } },
+    ],
+    ['filters[posts][note]=x&sort[0]=posts.note', { filters: {}, sort: [] }],
+    ['populate[posts][fields][0]=note', { populate: { posts: { fields: [] } } }],
+  ])('they drop what is private, and leave the rest of what it stands in: %s', async (query, left) => {
+    for (const action of ['asked', 'utility']) {
+      const { rows: _rows, ...found } = await open(`/api/hooked/${action}?${query}`);
+      expect([action, found]).toEqual([action, left]);
+    }
+  });
+
+  it('they leave fields of nothing as the id alone', async () => {
+    const { rows } = await open('/api/hooked/asked?fields[0]=nope&populate[posts][fields][0]=note');
+    expect(rows).toEqual([{ id: 1, posts: [{ id: 1 }] }]);
+  });
 
   it.each(['populate=*', 'populate=createdBy', 'populate[createdBy]=true', 'populate[posts][populate]=createdBy'])(
     'Q9: they leave no creators that a client asks for, though the type may show them: %s',

@@ -56,7 +56,7 @@ export const allowedQuery = (
     const checked = reader.check(request, { ...context, notesAll: true });
     const removed = checked.ok
       ? lastFirst(checked.value.map((it) => it.issue)).filter((it) => removeIgnored(allowed, it, type))
-      : lastFirst(checked.issues).filter(({ path }) => removeAt(allowed, path));
+      : lastFirst(checked.issues).filter(({ path }) => removePart(allowed, path));
     if (removed.length > 0) continue;
     if (checked.ok) return { ...parameters(false), ...allowed };
     const first = checked.issues[0]!;
@@ -116,6 +116,23 @@ const isHolder = (value: unknown): value is Members => typeof value === 'object'
 
 const memberAt = (from: unknown, path: readonly string[]): unknown =>
   path.reduce((it, name) => (isHolder(it) && Object.hasOwn(it, name) ? it[name] : undefined), from);
+
+/**
+ * Removes what stands at the path, and what is empty without it. The option that it belongs to stays, as in v4: `fields` of
+ * nothing is the id alone, and a relation is populated without the rest of its conditions. @returns whether there was anything.
+ */
+const removePart = (query: Members, path: readonly string[]): boolean => {
+  const at = optionAt(path);
+  const kept = path[at] === 'populate' || path.length === at + 1 ? at : at + 1;
+  return removeAt(memberAt(query, path.slice(0, kept)), path.slice(kept));
+};
+
+/** Where a path has the name of its last option: `fields` of `populate[author][fields][0]`, not the names of what is populated. */
+const optionAt = (path: readonly string[], from = 0): number => {
+  if (path[from] !== 'populate' || path.length <= from + 2) return from;
+  const next = from + 2;
+  return optionAt(path, path[next] === 'on' && path.length > next + 2 ? next + 2 : next);
+};
 
 /** Removes the member at the path, and what is empty without it. @returns whether there was one. */
 const removeAt = (from: unknown, [name, ...rest]: readonly string[]): boolean => {
