@@ -47,8 +47,11 @@ export interface Native extends NativeEndpoints {
   /** Whether code has added creators to `populate` (Q9). */
   addsCreators(ctx: CodeContext): boolean;
   refuse(code: 'body.missing'): never;
-  /** Sets `ctx.state.user` and `ctx.state.auth`; throws the refusal of bad credentials. Returns whose rights the request has. */
-  authenticate(ctx: object): Ready<Caller>;
+  /**
+   * Sets `ctx.state.user` and `ctx.state.auth`; throws the refusal of bad credentials. Returns whose rights the request has.
+   * @param strategies v4's names of the only ways to be known that count; null for all of them.
+   */
+  authenticate(ctx: object, strategies: readonly string[] | null): Ready<Caller>;
   /** A request to a route with `auth: false`. */
   skipAuthentication(ctx: object): void;
   /** Whose rights `ctx.state.auth` stands for; null where it says nothing. */

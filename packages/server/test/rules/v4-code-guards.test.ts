@@ -483,3 +483,95 @@ describe.each(dialects)('a type without a router that code of the project handle
     expect((await served.json('GET', '/api/opens')).status).toBe(200);
   });
 });
+
+// ---- strategies
+
+const strategyTypes = {
+  person: ['users-permissions'],
+  machine: ['api-token'],
+  either: ['api-token', 'users-permissions'],
+  panel: ['admin'],
+  nobody: ['unknown'],
+  none: [],
+};
+
+describe.each(dialects)('config.auth.strategies of a route on %s', (dialect) => {
+  let served: CodeProject;
+  let bearers: Readonly<Record<string, string>>;
+  beforeAll(async () => {
+    const types = Object.keys(strategyTypes);
+    served = await serveCode(dialect, {
+      ...(Object.assign({}, ...types.map(asGenerated)) as Readonly<Record<string, string>>),
+      ...(Object.assign(
+        {},
+        ...Object.entries(strategyTypes).map(([name, strategies]) =>
+          coreFile('Router', name, JSON.stringify({ config: { find: { auth: { strategies } } } })),
+        ),
+      ) as Readonly<Record<string, string>>),
+      'src/api/person/routes/own.js': `module.exports = { routes: [
+        { method: 'GET', path: '/machine', handler: (ctx) => ctx.state.auth.strategy.name, config: { auth: { strategies: ['api-token'] } } },
+        { method: 'GET', path: '/scoped', handler: () => 'scoped', config: { auth: { strategies: ['users-permissions'], scope: 'nobody.may' } } },
+        { method: 'GET', path: '/bearers', handler: async () => {
+          const users = strapi.plugin('users-permissions').services;
+          const user = await users.user.add({ username: 'ann', email: 'ann@x.org', password: 'Passw0rd', confirmed: true, provider: 'local', role: await strapi.query('plugin::users-permissions.role').findOne({ where: { type: 'authenticated' } }).then(({ id }) => id) });
+          const { accessKey } = await strapi.service('admin::api-token').create({ name: 'ci', type: 'full-access', lifespan: null });
+          return { user: users.jwt.issue({ id: user.id }), token: accessKey, bad: 'bad' };
+        }, config: { auth: false } },
+      ] };`,
+      ...index(
+        '',
+        ['public', 'authenticated']
+          .map((role) => `await allow('${role}', ${JSON.stringify(types.map((it) => `${uidOf(it)}.find`))});`)
+          .join('\n'),
+      ),
+    });
+    bearers = (await served.json('GET', '/api/bearers')).body as typeof bearers;
+  });
+  afterAll(() => served.close());
+  const statusOf = async (path: string, as: string): Promise<number> =>
+    (await served.json('GET', path, undefined, as === 'nobody' ? {} : { authorization: `Bearer ${bearers[as]}` }))
+      .status;
+
+  it.each([
+    ['nobody', { person: 200, machine: 401, either: 200, panel: 401, nobody: 401, none: 401 }],
+    ['user', { person: 200, machine: 401, either: 200, panel: 401, nobody: 401, none: 401 }],
+    ['token', { person: 401, machine: 200, either: 200, panel: 401, nobody: 401, none: 401 }],
+    ['bad', { person: 401, machine: 401, either: 401, panel: 401, nobody: 401, none: 401 }],
+  ] as const)('are the only ones that count: %s', async (as, expected) => {
+    for (const [name, status] of Object.entries(expected))
+      expect([name, await statusOf(`/api/${name}s`, as)]).toEqual([name, status]);
+  });
+
+  it('hold for the routes that name them alone', async () => {
+    expect(await statusOf('/api/machines/1', 'nobody')).toBe(403);
+    expect((await served.json('GET', '/api/persons')).status).toBe(200);
+  });
+
+  it('hold for handlers that are functions, and beside scopes', async () => {
+    expect(await statusOf('/api/machine', 'nobody')).toBe(401);
+    expect(await statusOf('/api/machine', 'user')).toBe(401);
+    expect(await statusOf('/api/machine', 'token')).toBe(200);
+    expect(await statusOf('/api/scoped', 'user')).toBe(403);
+    expect(await statusOf('/api/scoped', 'token')).toBe(401);
+  });
+
+  it('answer as v4 does', async () => {
+    expect((await served.json('GET', '/api/machines')).body).toMatchObject({
+      error: { status: 401, name: 'UnauthorizedError', message: 'Missing or invalid credentials' },
+    });
+  });
+});
+
+describe('config.auth.strategies that is no list of names', () => {
+  it.each([`'api-token'`, `[{ name: 'own', authenticate: () => ({ authenticated: true }) }]`, `[null]`])(
+    'refuses the start: %s',
+    async (strategies) => {
+      expect(
+        await refusal({
+          ...asGenerated('book'),
+          ...coreFile('Router', 'book', `{ config: { find: { auth: { strategies: ${strategies} } } } }`),
+        }),
+      ).toContain('the route GET /books: config.auth.strategies is not a list of names');
+    },
+  );
+});

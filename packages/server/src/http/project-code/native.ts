@@ -41,6 +41,10 @@ const strategies = {
   admin: 'admin',
 } as const satisfies Record<KnownCaller['who']['kind'], string>;
 
+/** Whether one of the strategies of a route is how the caller is known. Administrators are known by none that v4 has for these routes. */
+const isKnownBy = ({ who }: KnownCaller, names: readonly string[]): boolean =>
+  who.kind !== 'admin' && names.includes(strategies[who.kind]);
+
 /** To whom only private attributes are closed. */
 const anyCaller = { version: 'anybody', may: () => true };
 
@@ -232,11 +236,12 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
     refuse: () => {
       throw forCode(new Refusal(issue('body.missing', [])));
     },
-    authenticate: (ctx) => {
+    authenticate: (ctx, only) => {
       const koa = ctx as Koa.Context;
       const { headers, method } = koa.req;
       return whenReady(identifyCaller(headers, isReading(method), callers), (identified) => {
         const caller = catchable(() => unwrap(identified));
+        if (only !== null && !isKnownBy(caller, only)) throw forCode(new Refusal(issue('http.bad-credentials', [])));
         return caller.who.kind === 'public'
           ? admitted(koa, caller, undefined)
           : credentialsOf(caller).then((credentials) => admitted(koa, caller, credentials));

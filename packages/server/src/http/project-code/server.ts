@@ -180,7 +180,7 @@ export const addProjectCode = async (
   const introduceAdministrator = async (ctx: Koa.Context, { params, routeOptions }: FastifyRequest): Promise<void> => {
     contexts.route(ctx, params as Record<string, string>, routeOptions.url!);
     try {
-      const { rights } = await native.authenticate(ctx);
+      const { rights } = await native.authenticate(ctx, null);
       if (rights) ctx.state['user'] = await code.findAdministrator(rights.adminId);
     } catch (fault) {
       // bad credentials: the answer will say so

@@ -17,10 +17,19 @@ export const isMembers = (value: unknown): value is Members =>
 export const coreActions = ['find', 'findOne', 'create', 'update', 'delete'] as const;
 export type CoreAction = (typeof coreActions)[number];
 
+/** False: no authentication at all. */
+export type RouteAuth =
+  | false
+  | {
+      /** Other permissions than the route's own. */
+      readonly scope?: string | readonly string[];
+      /** v4's names of the only ways to be known that count there. */
+      readonly strategies?: unknown;
+    };
+
 /** What a route's `config` may say; unknown members have no effect. */
 export interface RouteConfig {
-  /** False: no authentication at all. `scope`: other permissions than the route's own. */
-  readonly auth?: false | { readonly scope?: string | readonly string[] };
+  readonly auth?: RouteAuth;
   readonly policies?: readonly unknown[];
   readonly middlewares?: readonly unknown[];
   /** Replaces that of the API. */

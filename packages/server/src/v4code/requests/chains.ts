@@ -12,6 +12,7 @@ import {
   isCallable,
   isMembers,
   type PlacedRoute,
+  type RouteAuth,
 } from '../loading/parts.js';
 import type { Native } from '../native.js';
 import { ApplicationError, ForbiddenError, UnauthorizedError } from '../strapi-utils/errors.js';
@@ -64,7 +65,12 @@ export const chainOf = (placed: PlacedRoute, deps: ChainDeps): Chain => {
   /** Whether the server runs the action by itself: no controller, service or hook of the project takes part. */
   const isPlain = (): boolean => named !== null && isCore() && deps.isPlain(named.uid, named.action);
   const isUnguarded = (config.policies ?? []).length === 0 && (config.middlewares ?? []).length === 0;
-  const authenticated = authentication(config.auth, { scope, isPlain: () => isUnguarded && isPlain() }, deps);
+  const strategies = strategiesOf(config.auth, where);
+  const authenticated = authentication(
+    config.auth,
+    { scope, strategies, isPlain: () => isUnguarded && isPlain() },
+    deps,
+  );
   const policies = (config.policies ?? []).map((it) => policyStep(it, namespace, deps, where));
   const middlewares = (config.middlewares ?? []).map((it) => middlewareStep(it, namespace, deps, where));
   const steps = [...middlewares, ...action];
@@ -84,7 +90,7 @@ export const chainOf = (placed: PlacedRoute, deps: ChainDeps): Chain => {
     introduce: async (ctx) => {
       ctx.state['route'] = route;
       try {
-        await (config.auth === false ? native().skipAuthentication(ctx) : native().authenticate(ctx));
+        await (config.auth === false ? native().skipAuthentication(ctx) : native().authenticate(ctx, strategies));
       } catch (fault) {
         // bad credentials: the answer will say so
         if (!(fault instanceof ApplicationError)) throw fault;
@@ -118,17 +124,36 @@ const passAll = (policies: readonly Policy[], ctx: Koa.Context, from = 0): Ready
 /** Throws, or rejects with, its refusal. */
 type Policy = (ctx: Koa.Context) => Ready<void>;
 
+/** The names of the ways to be known that alone count on a route; null for all of them. A name that is unknown lets nobody in, as in v4. */
+const strategiesOf = (auth: RouteAuth | undefined, where: string): readonly string[] | null => {
+  const given = auth === false ? undefined : auth?.strategies;
+  if (given === undefined || given === null) return null;
+  if (!Array.isArray(given) || !given.every((it) => typeof it === 'string'))
+    throw new CodeFault(
+      `${where}: config.auth.strategies is not a list of names such as "users-permissions" and "api-token"; strategies of the project's own are not supported`,
+    );
+  return given;
+};
+
 /** Throws, or rejects with, the refusal of a caller who lacks a permission. @param isPlain whether no code takes part. */
 const authentication = (
-  auth: false | { readonly scope?: string | readonly string[] } | undefined,
-  { scope, isPlain }: { readonly scope: string | null; readonly isPlain: () => boolean },
+  auth: RouteAuth | undefined,
+  {
+    scope,
+    strategies,
+    isPlain,
+  }: {
+    readonly scope: string | null;
+    readonly strategies: readonly string[] | null;
+    readonly isPlain: () => boolean;
+  },
   { native }: ChainDeps,
 ): ((ctx: Koa.Context) => Ready<void>) => {
   if (auth === false) return (ctx) => native().skipAuthentication(ctx);
   const given = auth?.scope ?? scope;
   const scopes = given === null ? null : [given].flat();
   return (ctx) =>
-    whenReady(native().authenticate(ctx), (caller) => {
+    whenReady(native().authenticate(ctx, strategies), (caller) => {
       // code, its policies, hooks and services too, knows nothing of the fields, locales and conditions of an administrator's permissions (AD14)
       if (caller.rights && !caller.rights.isSuperAdmin && !isPlain()) throw new ForbiddenError();
       if (scopes === null) refuseWithoutScope(ctx, caller);
