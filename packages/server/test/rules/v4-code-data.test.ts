@@ -94,6 +94,15 @@ const files = {
     },
   }),
   ...typeFile('note', { text: { type: 'string' }, slug: { type: 'string', unique: true } }),
+  ...component('label', { text: { type: 'string', required: true } }),
+  ...typeFile(
+    'essay',
+    {
+      title: { type: 'string', required: true, minLength: 2 },
+      labels: { type: 'component', component: 'shared.label', repeatable: true },
+    },
+    { draftAndPublish: true },
+  ),
   'dovetail.config.json': JSON.stringify({ mail: { from: 'usual@site.example' }, users: { attemptsPerMinute: 0 } }),
   'src/index.js': `module.exports = { async bootstrap({ strapi }) {
     ${allowing}
@@ -128,6 +137,51 @@ describe.each(dialects)('data of code on %s', (dialect) => {
   const { run, thrown } = codeRunner(() => served);
   const raw = (code: string) => served.json('POST', '/api/raw', { code });
   const errorIn = ({ body }: { readonly body: unknown }) => (body as { error: Record<string, unknown> }).error;
+
+  describe('the rules of published entries', () => {
+    const essay = 'api::essay.essay';
+    const create = (data: string) =>
+      `return (await strapi.entityService.create('${essay}', { data: ${data} })).publishedAt`;
+
+    it.each([
+      ['{}', 'title must be defined.'],
+      [`{ title: 'x' }`, 'title must be at least 2 characters'],
+      [`{ title: 'x', publishedAt: undefined }`, 'title must be at least 2 characters'],
+      [`{ title: 'one', labels: [{}] }`, 'labels[0].text must be defined.'],
+      [`{ publishedAt: new Date() }`, 'title must be defined.'],
+    ])('hold for what the entity service creates: %s', async (data, message) => {
+      expect(await thrown(create(data))).toBe(`ValidationError: ${message}`);
+      expect(await run(`return strapi.db.query('${essay}').count()`)).toBe(0);
+    });
+
+    it('make no entry published: it is a draft without a word of it', async () => {
+      expect(await run(create(`{ title: 'one', labels: [{ text: 'a' }] }`))).toBe(null);
+      expect(await run(create(`{ title: 'two', publishedAt: '2024-01-01' }`))).toBe('2024-01-01T00:00:00.000Z');
+    });
+
+    it.each([`{ publishedAt: null }`, `{ title: 'x', labels: [{}], publishedAt: null }`])(
+      'do not hold for a draft that is one by its data: %s',
+      async (data) => {
+        expect(await run(create(data))).toBe(null);
+      },
+    );
+
+    it('do not hold for db.query', async () => {
+      expect(await run(`return (await strapi.db.query('${essay}').create({ data: {} })).publishedAt`)).toBe(null);
+    });
+
+    it('hold for an update of what was published, even if that makes a draft of it', async () => {
+      const update = (publishedAt: string, data: string) =>
+        `const { id } = await strapi.entityService.create('${essay}', { data: { title: 'old', publishedAt: ${publishedAt} } });
+         return (await strapi.entityService.update('${essay}', id, { data: ${data} })).title`;
+      const tooShort = 'ValidationError: title must be at least 2 characters';
+      expect(await thrown(update('new Date()', `{ title: 'x' }`))).toBe(tooShort);
+      expect(await thrown(update('new Date()', `{ title: 'x', publishedAt: null }`))).toBe(tooShort);
+      expect(await run(update('new Date()', `{ publishedAt: null }`))).toBe('old');
+      expect(await run(update('null', `{ title: 'x', publishedAt: null }`))).toBe('x');
+      expect(await run(update('null', `{ title: 'x' }`))).toBe('x');
+    });
+  });
 
   describe('faults', () => {
     it('a busy server is one for code and for clients, who hear when to come again', async () => {
@@ -532,15 +586,29 @@ describe.each(dialects)('data of code on %s', (dialect) => {
       ).toEqual([5000, true, true, true, 1]);
     });
 
-    it('that the entity service is given outside of requests are those of new entries, in requests they have no effect', async () => {
+    it('that the entity service is given are those of new entries', async () => {
       const { strapi } = globalThis as unknown as {
         strapi: { entityService: { create(uid: string, params: object): Promise<{ readonly id: number }> } };
       };
       expect(await strapi.entityService.create(note, { data: { id: 8000, text: 'seed' } })).toMatchObject({ id: 8000 });
       expect(
-        await run(`return (await strapi.entityService.create('${note}', { data: { id: 2147483647 } })).id`),
-      ).toBeLessThan(9000);
+        await run(`const made = await strapi.entityService.create('${note}', { data: { id: '8100', text: 'import' } });
+          return [made.id, (await strapi.entityService.create('${note}', { data: { text: 'next' } })).id > 8100]`),
+      ).toEqual([8100, true]);
+      expect(await thrown(`await strapi.entityService.create('${note}', { data: { id: 8100 } })`)).toMatch(/unique/);
+      expect(await thrown(`await strapi.entityService.create('${note}', { data: { id: 'x' } })`)).toMatch(
+        /data\.id of api::note\.note is no id/,
+      );
     });
+
+    it.each(['{ data: ctx.request.body }', 'ctx.request.body', '{ data: { ...ctx.request.body.data } }'])(
+      'that a client has put into a body have no effect, whoever passes it on: %s',
+      async (params) => {
+        const code = `return (await strapi.entityService.create('${note}', ${params})).id`;
+        const { body } = await served.json('POST', '/api/run', { code, id: 2147483647, data: { id: 2147483647 } });
+        expect((body as { readonly result: number }).result).toBeLessThan(9000);
+      },
+    );
 
     it('that are taken, or are none, are faults', async () => {
       await run(`await strapi.db.query('${note}').create({ data: { id: 7000 } })`);

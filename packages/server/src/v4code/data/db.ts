@@ -1,5 +1,5 @@
 /** `strapi.db.query(uid)`: rows of a type with v4's lifecycles around every operation, and no validation. */
-import type { EntryType, Uid } from '../../model/model.js';
+import type { Uid } from '../../model/model.js';
 import { type Callable, isMembers, type Members } from '../loading/parts.js';
 import { faultOfCode, ValidationError } from '../strapi-utils/errors.js';
 import type { Entities, Entity, WriteOptions } from './entities.js';
@@ -112,7 +112,7 @@ export const newQueryEngine = (
     // null only if hooks of reads hide it
     create: (params) =>
       changeOne('Create', params, async (operation, options) =>
-        resultOf(await entities.create(uid, asGiven(type, payload('creation', params.data)), options), operation),
+        resultOf(await entities.create(uid, payload('creation', params.data), options), operation),
       ) as Promise<Entity>,
     update: (params) =>
       changeOne('Update', params, async (operation, options) => {
@@ -133,8 +133,7 @@ export const newQueryEngine = (
     createMany: ({ data }) =>
       withManyHooks('CreateMany', { data }, async () => {
         const ids: number[] = [];
-        for (const it of data)
-          ids.push(await entities.create(uid, asGiven(type, it), { rules: 'bare', operation: null }));
+        for (const it of data) ids.push(await entities.create(uid, it, { rules: 'bare', operation: null }));
         return { count: ids.length, ids };
       }),
     updateMany: (params) =>
@@ -199,10 +198,6 @@ const mapMethods = (engine: QueryEngine, change: typeof asFault): QueryEngine =>
   Object.fromEntries(
     Object.entries(engine).map(([name, method]) => [name, change(method as (...given: unknown[]) => Promise<unknown>)]),
   ) as unknown as QueryEngine;
-
-/** Unlike the content API, code publishes nothing by itself. */
-const asGiven = (type: EntryType, data: object): object =>
-  type.draftAndPublish && (data as Members)['publishedAt'] === undefined ? { ...data, publishedAt: null } : data;
 
 /** All that the conditions mean: v4 has no limit here. */
 const rowsMeant = ({ limit: _limit, offset: _offset, ...params }: FindParams): FindParams => ({

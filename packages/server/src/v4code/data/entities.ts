@@ -14,7 +14,8 @@ import type { Reader } from '../../read/find.js';
 import type { LocaleStore } from '../../read/locales.js';
 import { type Db, readInside } from '../../sql/dialect.js';
 import type { Writer } from '../../write/apply.js';
-import { AddedFiles, checkData } from '../../write/change.js';
+import { AddedFiles, checkData, parseChange } from '../../write/change.js';
+import { inheritedNames } from '../../write/locales.js';
 import { hashPasswords } from '../../write/passwords.js';
 import type { Data, WriteRequest } from '../../write/request.js';
 import { inPart, type Session } from '../../write/session.js';
@@ -135,8 +136,8 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
     const model = options.rules === 'bare' ? views.bare : views.open;
     const { rules, operation } = options;
     const body = action === 'delete' ? {} : asBody(storableIn(data, type, model), type, model, rules);
-    const given = action === 'update' && operation === null ? ofRows(body, type) : body;
-    const mayChooseId = rules === 'bare' || requestContext() === undefined;
+    const given = action === 'update' && operation === null ? ofRows(body, type) : asUnpublished(body, type, action);
+    const mayChooseId = rules === 'bare' || !isIdOfClient(given['id']);
     const { times, creators, newId, siblings } =
       action === 'delete' ? noneGiven : givenIn(given, type, { action, mayChooseId, isOfMany: operation === null });
     const hashes =
@@ -145,6 +146,8 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
       const context = await contextFor(type, model, session);
       if (creators) await checkCreators(creators, (of, ids) => countInside(of, { filters: { id: ids } }, session));
       const source = siblings && (await sourceOf(type, id, siblings, session));
+      if (rules === 'checked' && action !== 'delete' && (await isCheckedInFull(type, id, body, session)))
+        checkInFull(given, type, { model, action, isSibling: source !== null });
       const request = {
         ...{ action, type, id },
         data: source ? { ...written, locale: written['locale'] ?? context.defaultLocale } : written,
@@ -169,6 +172,20 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
     return media().withCopies(files, (copies) =>
       media().attach(copies, { type, data: given, adminId: null }, apply, { transaction: joined, read: reading }),
     );
+  };
+
+  /** Whether a draft is written by the rules of published entries: a new one that does not say so, and one that was published, as in v4. */
+  const isCheckedInFull = async (
+    type: EntryType,
+    id: number | null,
+    { publishedAt }: Members,
+    session: Session,
+  ): Promise<boolean> => {
+    if (!type.draftAndPublish) return false;
+    if (id === null) return publishedAt === undefined;
+    if (publishedAt !== null) return false;
+    const stored = (await read('findOne', type.uid, id, { fields: ['publishedAt'] }, session)) as Entity | null;
+    return stored !== null && stored['publishedAt'] !== null;
   };
 
   const countInside = async (uid: Uid, query: QueryObject, session: Session | null): Promise<number> => {
@@ -251,6 +268,42 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
         );
       }),
   };
+};
+
+/** Unlike the content API, code publishes nothing by itself. */
+const asUnpublished = (data: Members, type: EntryType, action: WriteRequest['action']): Members =>
+  action === 'create' && type.draftAndPublish && data['publishedAt'] === undefined
+    ? { ...data, publishedAt: null }
+    : data;
+
+interface InFull {
+  readonly model: Model;
+  readonly action: 'create' | 'update';
+  /** Whether a new entry has what all locales share from others. */
+  readonly isSibling: boolean;
+}
+
+/** Refuses what a published entry could not have. */
+const checkInFull = (data: Members, type: EntryType, { model, action, isSibling }: InFull): void => {
+  const { issues } = parseChange(data, type, {
+    ...{ model, action, gate: codeGate, draft: false, strict: false, format: 'v4', hashes: noNames, isOfCode: true },
+    inherited: isSibling ? inheritedNames(type, data, { isOfCode: true }) : noNames,
+  });
+  if (issues.length > 0) throw new Refusal(...issues);
+};
+
+const noNames: ReadonlySet<string> = new Set();
+
+/** Whether the body of the running request, which code may pass on as it is, has the id. */
+const isIdOfClient = (id: unknown): boolean => {
+  if (id === undefined || id === null) return false;
+  const context = requestContext();
+  const request = isMembers(context) ? context['request'] : undefined;
+  const body = isMembers(request) ? request['body'] : undefined;
+  return (
+    isMembers(body) &&
+    [body, body['data']].some((it) => isMembers(it) && it['id'] != null && String(it['id']) === String(id))
+  );
 };
 
 const namesParts = (data: Data, { attributes }: EntryType): boolean =>
