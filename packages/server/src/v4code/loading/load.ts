@@ -22,6 +22,7 @@ export const newLoader = async (
   packages: Readonly<Record<string, unknown>>,
 ): Promise<LoadModule> => {
   const { createJiti } = await import('jiti');
+  if (!Reflect.has(Reflect, 'metadata')) Reflect.defineProperty(Reflect, 'metadata', standIn(noMetadata));
   overruleInstalled(projectDir, packages);
   const compiler = createJiti(path.join(projectDir, 'package.json'), { fsCache: false });
   const compiled = inDist(projectDir, (given) => compiler.transform(given));
@@ -57,6 +58,14 @@ export const newLoader = async (
     }
   };
 };
+
+/**
+ * What jiti makes of a method with a decorator asks for `Reflect.metadata`, and without one puts the prototype in place of the method. So there
+ * is one that does nothing, until the project loads the package that has it.
+ */
+const noMetadata = (): (() => void) => () => undefined;
+
+const standIn = (value: unknown): PropertyDescriptor => ({ value, configurable: true, writable: true });
 
 interface InDist {
   readonly transform?: (options: TransformOptions) => { readonly code: string };
@@ -126,14 +135,18 @@ const overruleInstalled = (projectDir: string, packages: Readonly<Record<string,
         ? { url: scheme + name, format: 'commonjs', shortCircuit: true }
         : next(name, context);
     },
-    load: (url, context, next) =>
-      url.startsWith(scheme)
+    load: (url, context, next) => {
+      // the package leaves alone what is there
+      if (url.includes('/reflect-metadata/') && Reflect.get(Reflect, 'metadata') === noMetadata)
+        Reflect.deleteProperty(Reflect, 'metadata');
+      return url.startsWith(scheme)
         ? {
             format: 'commonjs',
             shortCircuit: true,
             source: `module.exports = globalThis[Symbol.for(${JSON.stringify(scheme)})][${JSON.stringify(url.slice(scheme.length))}];`,
           }
-        : next(url, context),
+        : next(url, context);
+    },
   });
 };
 
