@@ -5,7 +5,7 @@
  * `test/rules/write-lane.test.ts`).
  */
 import type http from 'node:http';
-import { pipeline, type Readable } from 'node:stream';
+import { pipeline } from 'node:stream';
 import type { FastifyBaseLogger } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { type Issue, issue, type Result } from '../errors.js';
@@ -23,7 +23,7 @@ import type { Compressed, Encoding } from './encodings.js';
 import { faultResponse, loggable } from './faults.js';
 import { readFormat } from './forms.js';
 import { LEFT_OUT_HEADER, type LogLeftOut, leftOutHeader } from './left-out.js';
-import type { Asked, CodeAnswer } from './project-code/responses.js';
+import { type Asked, type CodeAnswer, dropBodyHeaders, opened } from './project-code/responses.js';
 import type { CodePlace, CodeServer } from './project-code/server.js';
 import type { Pending } from './readers.js';
 import { logRequest, type ObserveRequest, REQUEST_ID, type RequestIdOf } from './request-log.js';
@@ -127,8 +127,12 @@ export const newLane = (deps: LaneDeps): Lane => {
 
     const fail = (fault: unknown): void => {
       const answer = faultResponse(fault, { method: request.method, url, id }, log());
-      if (response.headersSent) response.destroy();
-      else attempt(() => sendJson(answer), giveUp);
+      if (response.headersSent) {
+        response.destroy();
+        return;
+      }
+      dropBodyHeaders(response);
+      attempt(() => sendJson(answer), giveUp);
     };
 
     /** The headers themselves cannot be sent. */
@@ -147,7 +151,7 @@ export const newLane = (deps: LaneDeps): Lane => {
           send(status, withCommon([...own, ...bodyHeaders(encoding, bytes)]), bytes),
         );
       }
-      return whenOpened(body).then(() => {
+      return opened(body).then(() => {
         response.writeHead(status, [REQUEST_ID, id, ...withCommon(own)]);
         pipeline(body, response, (fault) => {
           if (fault && !response.destroyed) log().error({ err: fault }, 'a stream of project code failed');
@@ -216,13 +220,6 @@ class AskedOfLane implements Asked {
     return this.#log;
   }
 }
-
-/** Resolves once a stream has something to read or has ended: until then its failure can be a response. */
-const whenOpened = (stream: Readable): Promise<void> =>
-  new Promise((resolve, reject) => {
-    if (stream.errored) reject(stream.errored);
-    stream.once('readable', resolve).once('end', resolve).once('error', reject);
-  });
 
 const TEXT_BYTES_MAX = 4096;
 

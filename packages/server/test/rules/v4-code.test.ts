@@ -81,6 +81,13 @@ const files = {
           case 'exposed': throw Object.assign(new Error('secret of the database'), { status: 500, expose: true });
           case 'declined': throw Object.assign(new Error('card declined'), { statusCode: 402 });
           case 'away': throw Object.assign(new Error('secret of the shop'), { statusCode: 503 });
+          case 'missing-download': ctx.attachment('gone.pdf'); ctx.body = fs.createReadStream('/nowhere/at/all'); return;
+          case 'broken-file': ctx.body = fs.createReadStream('/'); return;
+          case 'symbol': ctx.body = Symbol('s'); return;
+          case 'function': ctx.body = () => 1; return;
+          case 'big': return { n: 1n };
+          case 'null': throw null;
+          case 'text': throw 'only a text';
           case 'circular': { const it = {}; it.it = it; return it; }
           case 'late-next': return new Promise((resolve) => setTimeout(resolve, 5)).then(() => ({ late: true }));
           case 'taken': ctx.respond = false; ctx.res.statusCode = 201; ctx.res.end('own words'); return;
@@ -280,9 +287,40 @@ describe.each(dialects)('on %s', (dialect) => {
     });
 
     it.each(['GET', 'POST'])('a stream that fails and a body that is no JSON are 500s (%s)', async (method) => {
-      for (const what of ['missing-file', 'circular'])
+      for (const what of ['broken-file', 'circular'])
         expect((await served.ask(`/api/shelf/${what}`, { method })).status).toBe(500);
       expect((await served.ask('/api/shelf/any')).status).toBe(200);
+    });
+
+    it.each(['GET', 'POST'])('a stream of a file that is gone is a 404, and no attachment (%s)', async (method) => {
+      logged.length = 0;
+      for (const what of ['missing-file', 'missing-download']) {
+        const { status, headers, text } = await served.ask(`/api/shelf/${what}`, { method });
+        expect([status, headers['content-disposition'], JSON.parse(text)]).toMatchObject([
+          404,
+          undefined,
+          { data: null, error: { status: 404, name: 'NotFoundError' } },
+        ]);
+      }
+      expect(logged).toEqual([]);
+    });
+
+    it.each(
+      (
+        [
+          ['circular', /handler book\.shelf, of the API book\) has set cannot be sent as JSON: .*circular/],
+          ['big', /cannot be sent as JSON: .*BigInt/],
+          ['symbol', /cannot be sent as JSON: it is a symbol/],
+          ['function', /cannot be sent as JSON: it is a function/],
+          ['null', /handler book\.shelf, of the API book\) threw what is no error: null/],
+          ['text', /threw what is no error: 'only a text'/],
+        ] as const
+      ).flatMap(([what, words]) => [['GET', what, words] as const, ['POST', what, words] as const]),
+    )('what has no place of its own is logged with the route (%s %s)', async (method, what, words) => {
+      logged.length = 0;
+      expect((await served.ask(`/api/shelf/${what}`, { method })).status).toBe(500);
+      expect(logged.join('')).toContain(`the route ${method} /shelf/:what (handler book.shelf`);
+      expect(logged.join('')).toMatch(words);
     });
 
     it.each(['GET', 'POST'])(

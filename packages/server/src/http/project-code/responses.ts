@@ -1,10 +1,12 @@
 /** Responses of project code: what the context says in the end, errors, and the server's own answer after middlewares have seen it. */
 import type { Readable } from 'node:stream';
+import { inspect } from 'node:util';
 import type { FastifyBaseLogger, FastifyReply } from 'fastify';
 import type Koa from 'koa';
 import { issue, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
 import type { Answer } from '../../read/find.js';
+import type { DeclaredRoute } from '../../v4code/loading/parts.js';
 import {
   type ErrorResponse,
   errorOfResponse,
@@ -39,9 +41,9 @@ export type CodeBody = string | Buffer | Readable | null;
 
 /** The response to an error: what the project's code means the client to see, or a fault that is logged. */
 export const fail = (fault: unknown, ctx: Koa.Context, asked: Asked): void => {
-  const { status, body, headers } = failureOf(meantBy(fault, bodyOf(ctx)), asked);
+  const { status, body, headers } = failureOf(placed(meantBy(fault, bodyOf(ctx)), ctx), asked);
   // what middlewares have set before stays, as in v4, but for what is said of another body
-  for (const name of Object.keys(ctx.response.headers)) if (ofBody.test(name)) ctx.remove(name);
+  dropBodyHeaders(ctx.res);
   ctx.status = status;
   ctx.body = body;
   for (const [name, value] of Object.entries(headers)) if (name !== 'content-type') ctx.set(name, value);
@@ -53,6 +55,22 @@ const meantBy = (fault: unknown, body: unknown): unknown =>
     ? new Refusal(issue('body.too-deep', ['data'], { max: limits.jsonDepthMax }))
     : fault;
 
+/** What is no object says nothing of where it was thrown. */
+const placed = (fault: unknown, ctx: Koa.Context): unknown =>
+  fault !== null && (typeof fault === 'object' || typeof fault === 'function')
+    ? fault
+    : new Error(`${placeOf(ctx)} threw what is no error: ${inspect(fault)}`);
+
+/** Whose code answers: the route, where there is one. */
+const placeOf = ({ state }: Koa.Context): string => {
+  const { route } = state as { readonly route?: DeclaredRoute };
+  if (!route) return 'code of the project';
+  const { method, path, handler, info } = route;
+  const action = typeof handler === 'string' ? `handler ${handler}` : 'its handler is a function';
+  const api = info?.['apiName'];
+  return `the route ${method} ${path} (${action}${typeof api === 'string' ? `, of the API ${api}` : ''})`;
+};
+
 const isTooDeep = (body: unknown): boolean => {
   let level: readonly unknown[] = [body];
   for (let depth = 0; depth <= limits.jsonDepthMax; depth++) {
@@ -63,6 +81,11 @@ const isTooDeep = (body: unknown): boolean => {
 };
 
 const bodyOf = ({ request }: Koa.Context): unknown => (request as { readonly body?: unknown }).body;
+
+/** Drops what was set for another body than the one that is sent. */
+export const dropBodyHeaders = (res: Koa.Context['res']): void => {
+  for (const name of res.getHeaderNames()) if (ofBody.test(name)) res.removeHeader(name);
+};
 
 const ofBody =
   /^(?:content-(?:type|length|encoding|range|disposition)|transfer-encoding|etag|last-modified|accept-ranges|cache-control)$/;
@@ -117,15 +140,15 @@ export const answerOfContext = (ctx: Koa.Context): CodeAnswer => {
   const kept = answerAsBody(ctx);
   const { status } = ctx;
   if (kept && status === 200) {
-    dropBodyHeaders(ctx.res);
+    dropFramingHeaders(ctx.res);
     return { kind: 'answer', answer: kept, wasShown: true };
   }
   const { type, body } = written(ctx);
-  dropBodyHeaders(ctx.res);
+  dropFramingHeaders(ctx.res);
   return { kind: 'other', status, type, body };
 };
 
-export const send = (ctx: Koa.Context, reply: FastifyReply): void => {
+export const send = async (ctx: Koa.Context, reply: FastifyReply): Promise<void> => {
   const answer = answerOfContext(ctx);
   if (answer.kind === 'answer') {
     sendAnswer(reply.code(200), answer.answer);
@@ -136,6 +159,7 @@ export const send = (ctx: Koa.Context, reply: FastifyReply): void => {
     return;
   }
   const { status, type, body } = answer;
+  if (isStream(body)) await opened(body);
   reply.code(status);
   if (type !== null) reply.header('content-type', type);
   reply.send(body ?? undefined);
@@ -149,11 +173,12 @@ export const sendFault = (fault: unknown, asked: Asked, reply: FastifyReply): vo
     return;
   }
   const { status, body, headers } = faultResponse(fault, asked, asked.log);
+  dropBodyHeaders(reply.raw);
   reply.code(status).headers(headers).send(body);
 };
 
 /** The framework sets those of the body that it sends. */
-const dropBodyHeaders = (res: Koa.Context['res']): void => {
+const dropFramingHeaders = (res: Koa.Context['res']): void => {
   // there are mostly none, and Node looks for each in its own way
   if (res.getHeaderNames().length === 0) return;
   for (const name of ['content-type', 'content-length', 'transfer-encoding']) res.removeHeader(name);
@@ -169,8 +194,36 @@ const written = (ctx: Koa.Context): { readonly type: string | null; readonly bod
     return { type: 'text/plain; charset=utf-8', body: ctx.message || String(ctx.status) };
   }
   if (typeof body === 'string' || Buffer.isBuffer(body) || isStream(body)) return { type, body };
-  return { type: JSON_TYPE, body: JSON.stringify(body) };
+  return { type: JSON_TYPE, body: jsonOf(body, ctx) };
 };
+
+const jsonOf = (body: unknown, ctx: Koa.Context): string => {
+  const unsendable = (why: string, options?: ErrorOptions): Error =>
+    new TypeError(`the body that ${placeOf(ctx)} has set cannot be sent as JSON: ${why}`, options);
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(body) as string | undefined;
+  } catch (fault) {
+    throw unsendable(fault instanceof Error ? fault.message : inspect(fault), { cause: fault });
+  }
+  if (text === undefined) throw unsendable(`it is a ${typeof body}`);
+  return text;
+};
+
+/**
+ * Resolves once a stream has something to read or has ended: until then its failure can be a response. Rejects with its error, which is a 404 for
+ * a file that does not exist, as in v4.
+ */
+export const opened = (stream: Readable): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const fail = (fault: NodeJS.ErrnoException): void =>
+      reject(fault.code === 'ENOENT' ? new Refusal(issue('http.not-found', [])) : fault);
+    if (stream.errored) fail(stream.errored);
+    stream
+      .once('readable', () => resolve())
+      .once('end', () => resolve())
+      .once('error', fail);
+  });
 
 const isStream = (value: unknown): value is Readable =>
   typeof value === 'object' && value !== null && 'pipe' in value && typeof value.pipe === 'function';
@@ -212,7 +265,7 @@ export const finish = async (
     answered();
     await ended;
     if (isAnswered(ctx)) return sendInstead(ctx, reply);
-    dropBodyHeaders(res);
+    dropFramingHeaders(res);
     return given;
   }
   const text = typeof given === 'string' || Buffer.isBuffer(given) ? given.toString() : '';
@@ -226,7 +279,7 @@ export const finish = async (
   await ended;
   if (ctx.body === shownFirst && !view?.isOpened()) {
     reply.code(ctx.status);
-    dropBodyHeaders(res);
+    dropFramingHeaders(res);
     if (type !== undefined) reply.header('content-type', type);
     if (given !== payload) reply.removeHeader('content-length');
     return given;
@@ -238,9 +291,10 @@ export const finish = async (
 const isSaid = (status: number): boolean => status >= 500 || [401, 403, 404, 405].includes(status);
 
 /** Sends what the context says in place of the server's answer. */
-const sendInstead = (ctx: Koa.Context, reply: FastifyReply): CodeBody => {
+const sendInstead = async (ctx: Koa.Context, reply: FastifyReply): Promise<CodeBody> => {
   const { type, body } = written(ctx);
-  dropBodyHeaders(ctx.res);
+  if (isStream(body)) await opened(body);
+  dropFramingHeaders(ctx.res);
   reply.code(ctx.status);
   for (const name of ['etag', 'content-length']) reply.removeHeader(name);
   if (type !== null) reply.header('content-type', type);

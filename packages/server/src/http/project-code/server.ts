@@ -376,9 +376,7 @@ export const addProjectCode = async (
     // global middlewares may look at any body; without them whoever sends one is asked for a permission first
     const running = isForm && throughGlobals ? receiveFirst(ctx, asked, run) : run();
     running
-      .then(() => {
-        if (!hasAnswered) send(ctx, reply);
-      })
+      .then(() => (hasAnswered ? undefined : send(ctx, reply)))
       .catch((fault: unknown) => {
         end();
         sendFault(fault, asked, reply);
