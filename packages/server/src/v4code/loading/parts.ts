@@ -32,8 +32,8 @@ export interface RouteConfig {
   readonly auth?: RouteAuth;
   readonly policies?: readonly unknown[];
   readonly middlewares?: readonly unknown[];
-  /** Replaces that of the API. */
-  readonly prefix?: string;
+  /** Whatever it says, the prefix of the file is left off, as in v4. */
+  readonly prefix?: unknown;
 }
 
 /** A route as a file of the project declares it. */
@@ -45,6 +45,10 @@ export interface DeclaredRoute {
   readonly config?: RouteConfig;
   readonly info?: Members;
 }
+
+/** What stands before a route's path: one that has a prefix of its own, whatever it says, is without that of its file. */
+export const prefixOf = ({ config = {} }: Pick<DeclaredRoute, 'config'>, ofFile: string): string =>
+  Object.hasOwn(config, 'prefix') ? '' : ofFile;
 
 /** A route with what its place in the project says of it. */
 export interface PlacedRoute {

@@ -14,6 +14,7 @@ import {
   isMembers,
   type Members,
   type PlacedRoute,
+  prefixOf,
   type RouteConfig,
 } from '../loading/parts.js';
 import type { CodeContext, NativeEndpoints } from '../native.js';
@@ -167,8 +168,8 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
     if (!made.has(definition)) made.set(definition, definition({ strapi: deps.strapi() }));
     return made.get(definition);
   };
-  const placeOf = (plugin: string, { method, path, config: given }: DeclaredRoute, prefix = `/${plugin}`): string =>
-    `${method} ${given?.prefix ?? prefix}${path}`;
+  const placeOf = (plugin: string, declared: DeclaredRoute, prefix = `/${plugin}`): string =>
+    `${declared.method} ${prefixOf(declared, prefix)}${declared.path}`;
 
   const plugin = (
     name: string,

@@ -167,6 +167,13 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
     validateQuery: async (ctx: CodeContext) => void native().validateQuery(ctx, type),
     sanitizeQuery: async (ctx: CodeContext) => sanitized(ctx),
     sanitizeInput: async (data: unknown, ctx?: CodeContext) => sanitizeInput(model, data, type, native().callerOf(ctx)),
+    /** Refuses what `sanitizeInput` would take out. In v4 such a refusal reaches nobody, and ends the process. */
+    validateInput: async (data: unknown, ctx?: CodeContext): Promise<void> => {
+      const kept = sanitizeInput(model, data, type, native().callerOf(ctx));
+      if (!isMembers(data) || !isMembers(kept)) return;
+      const lost = Object.keys(data).find((it) => !Object.hasOwn(kept, it));
+      if (lost !== undefined) throw new ValidationError(`Invalid parameter ${lost}`);
+    },
     sanitizeOutput: async (data: unknown, ctx?: CodeContext) =>
       sanitizeOutput(model, data, type, native().callerOf(ctx)),
     transformResponse: (data: unknown, meta?: unknown) => transformResponse(model, data, meta, type),
@@ -252,7 +259,8 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
       return respondOne(ctx, 'delete', (query, member) => member(query));
     },
   };
-  return { ...shared, ...(type.kind === 'single' ? single : collection) };
+  // only actions are listed
+  return Object.assign(Object.create(shared) as Members, type.kind === 'single' ? single : collection);
 };
 
 /** The whole query, with parameters that only the project knows, in the forms that the entity service knows. */

@@ -90,9 +90,13 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
     const type = types.get(definition.uid);
     if (!type) throw new CodeFault(`${name}: there is no content type "${definition.uid}"`);
     const core = kind === 'controllers' ? deps.coreController(type) : deps.coreService(type);
-    if (definition.own === undefined)
-      return { members: core, own: null, original: { ...core }, names: Object.keys(core) };
-    return bound(overCore(core, definedBy(definition.own, strapi)), kind);
+    const original = { ...core };
+    const names = Object.keys(core);
+    if (definition.own === undefined) return { members: core, own: null, original, names };
+    const made = bound(overCore(core, definedBy(definition.own, strapi)), kind);
+    if (kind === 'services') return made;
+    // the actions of the core are listed beside the project's own
+    return { ...made, members: Object.assign(made.members, { ...original, ...made.members }), original, names };
   };
 
   /** Actions are called without their object, so they are bound to it. */
@@ -167,9 +171,8 @@ interface Made {
   readonly names: readonly string[];
 }
 
-/** Whether a member is the core's own: the project's files have none, and no code has put one in its place. */
-const isOwnOfCore = ({ own, members, original }: Made, name: string): boolean =>
-  own === null ? members[name] === original[name] : !Object.hasOwn(own, name);
+/** Whether an action is the core's own: the project's files have none, and no code has put one in its place. */
+const isOwnOfCore = ({ members, original }: Made, name: string): boolean => members[name] === original[name];
 
 /** Whether all members of the core are still its own. Asked for every request, hence the plain loop. */
 const isOriginal = ({ members, original, names }: Made): boolean => {

@@ -1,11 +1,19 @@
 /** The routes of a project in v4's order, and which of them a request is for. */
+import mapValues from 'lodash/mapValues.js';
 import { LRUCache } from 'lru-cache';
 import { type MatchFunction, match } from 'path-to-regexp';
 import { adminEndpoints } from '../../administration/endpoints.js';
 import { limits } from '../../limits.js';
 import { type AddedRoute, declaredRoutes } from '../added-routes.js';
 import { CodeFault } from '../loading/load.js';
-import { type CoreAction, coreActions, type DeclaredRoute, isMembers, type PlacedRoute } from '../loading/parts.js';
+import {
+  type CoreAction,
+  coreActions,
+  type DeclaredRoute,
+  isMembers,
+  type PlacedRoute,
+  prefixOf,
+} from '../loading/parts.js';
 import { type Chain, type ChainDeps, chainOf, type PlainRoute } from './chains.js';
 import type { CoreRouterOptions } from './core.js';
 import type { ContentTypes } from './registry.js';
@@ -112,7 +120,7 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
   const served = new Map<string, Set<string>>();
   const routeOf = (placed: PlacedRoute, below = prefix): readonly CodeRoute[] => {
     const { declared, prefix: own } = placed;
-    const at = `${below}${declared.config?.prefix ?? own}${declared.path}`.replace(/(?<=.)\/$/, '');
+    const at = `${below}${prefixOf(declared, own)}${declared.path}`.replace(/(?<=.)\/$/, '');
     // in v4 only administrators pass, below another path: served here, everybody who is signed in would
     if (isOfAdmin(placed)) {
       deps.warn(
@@ -262,7 +270,14 @@ const newCandidates = (routes: readonly CodeRoute[]): ((path: string) => readonl
 
 const matcher = (path: string): MatchFunction => {
   try {
-    return match(path, { decode: decodeURIComponent });
+    const matched = match<Readonly<Record<string, string | readonly string[]>>>(path, { decode: decodeURIComponent });
+    return (given) => {
+      const found = matched(given);
+      // `/:path+` is one text
+      return (
+        found && { ...found, params: mapValues(found.params, (it) => (typeof it === 'object' ? it.join('/') : it)) }
+      );
+    };
   } catch (fault) {
     throw new CodeFault(`the route "${path}" cannot be read: ${(fault as Error).message}`);
   }
