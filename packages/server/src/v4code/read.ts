@@ -37,7 +37,7 @@ export const readProjectCode = async ({ dir, load, ignored }: ReadOptions): Prom
   /** By the names of the files in kebab case, unless two would share one. */
   const loadRouters = async (folder: string): Promise<Record<string, unknown>> => {
     const routers: Record<string, unknown> = {};
-    for (const { name, file } of modulesIn(folder)) {
+    for (const { name, file } of modulesIn(folder, { withJson: true })) {
       if (isIgnored(file)) continue;
       const router = await load(file);
       noteType(router, file);

@@ -575,3 +575,83 @@ describe('config.auth.strategies that is no list of names', () => {
     },
   );
 });
+
+describe('what guards use and is not here', () => {
+  let served: CodeProject;
+  const guarded = (name: string, config: string): Readonly<Record<string, string>> => ({
+    ...typeFile(name, { title: text }),
+    ...coreFile('Controller', name),
+    ...coreFile('Router', name, `{ config: { find: { ${config} } } }`),
+  });
+  const names = ['alias', 'import', 'later', 'route', 'action', 'denied', 'fine'];
+  beforeAll(async () => {
+    served = await serveCode('sqlite', {
+      ...guarded('alias', `policies: ['global::alias']`),
+      ...guarded('import', `policies: ['global::import']`),
+      ...guarded('later', `policies: ['global::fine', 'global::later']`),
+      ...guarded('route', `middlewares: ['global::route']`),
+      ...guarded('action', `middlewares: ['global::around']`),
+      ...guarded('denied', `policies: ['global::denied']`),
+      ...guarded('fine', `policies: ['global::fine'], middlewares: ['global::around']`),
+      'src/utils/allow.js': `module.exports = async (strapi) => {
+        try { return (await strapi.db.connection.raw('select 1')).length > 0; } catch { return true; }
+      };`,
+      'src/policies/alias.js': `module.exports = async (ctx, config, { strapi: { db } }) => {
+        try { await db.connection.raw('select 1'); return false; } catch { return true; }
+      };`,
+      'src/policies/import.js': `const allow = require('../utils/allow'); module.exports = (ctx, config, { strapi }) => allow(strapi);`,
+      'src/policies/later.js': `const allow = require('../utils/allow');
+        module.exports = async (ctx, config, { strapi }) => { await new Promise(setImmediate); return allow(strapi); };`,
+      'src/policies/denied.js': `const allow = require('../utils/allow');
+        module.exports = async (ctx, config, { strapi }) => { await allow(strapi); return false; };`,
+      'src/policies/fine.js': `module.exports = () => true;`,
+      'src/middlewares/route.js': `const allow = require('../utils/allow');
+        module.exports = (config, { strapi }) => async (ctx, next) => ((await allow(strapi)) ? next() : ctx.forbidden());`,
+      'src/middlewares/around.js': `module.exports = () => async (ctx, next) => { await next(); ctx.set('x-around', '1'); };`,
+      'src/api/action/controllers/action.js': `const allow = require('../../../utils/allow');
+        module.exports = require('@strapi/strapi').factories.createCoreController('api::action.action', ({ strapi }) => ({
+          async find(ctx) { await allow(strapi); return super.find(ctx); } }));`,
+      ...index('', open(...names.map((name) => `api::${name}.${name}.find`))),
+    });
+  });
+  afterAll(() => served.close());
+
+  it.each([
+    ['alias', 500],
+    ['import', 500],
+    ['later', 500],
+    ['route', 500],
+    // it closes
+    ['denied', 403],
+    // what is behind a guard is none of its matter
+    ['action', 200],
+    ['fine', 200],
+  ])('never opens a route, even if they catch its error: %s', async (name, status) => {
+    const answer = await served.json('GET', `/api/${name}s`);
+    expect(answer.status).toBe(status);
+    if (status === 500) expect(answer.body).toMatchObject({ error: { details: { id: expect.any(String) } } });
+  });
+
+  it('is in the log with its place', async () => {
+    await served.json('GET', '/api/imports');
+    const logged = served.logged.join('');
+    expect(logged).toContain('strapi.db.connection is not available');
+    expect(logged).toContain('src/utils/allow.js:2');
+  });
+});
+
+describe('routes in JSON', () => {
+  it('are served as those in code', async () => {
+    const routes = [{ method: 'GET', path: '/told', handler: 'book.told', config: { auth: false } }];
+    const served = await serveCode('sqlite', {
+      ...typeFile('book', { title: text }),
+      'src/api/book/controllers/book.js': `module.exports = { told: () => ({ told: true }) };`,
+      'src/api/book/routes/own.json': JSON.stringify({ routes }),
+    });
+    try {
+      expect(await served.json('GET', '/api/told')).toMatchObject({ status: 200, body: { told: true } });
+    } finally {
+      await served.close();
+    }
+  });
+});

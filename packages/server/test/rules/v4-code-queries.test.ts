@@ -188,10 +188,11 @@ describe.each(dialects)('queries of code on %s', (dialect) => {
       expect(await titles('{}')).toEqual(['one', 'two', 'three']);
     });
 
-    it('names the type', async () => {
-      expect(await faultOf('notes.deleteMany({ where: { writer: undefined } })')).toBe(
-        'Error: a condition of api::note.note is undefined',
-      );
+    it('names the type and the attribute', async () => {
+      for (const condition of ['{ writer: undefined }', '{ writer: { id: { $in: undefined } } }'])
+        expect(await faultOf(`notes.deleteMany({ where: ${condition} })`)).toMatch(
+          /^Error: a condition of api::(note.note on "writer"|writer.writer on "id") is undefined$/,
+        );
     });
 
     it('throws in parameters that are given under two names, of which none is lost', async () => {

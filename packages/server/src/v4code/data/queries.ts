@@ -58,6 +58,8 @@ export type UnknownNames = 'ignore' | 'keep';
 interface Naming {
   readonly model: Model;
   readonly unknownNames: UnknownNames;
+  /** The attribute that the condition is on, for messages. */
+  readonly at?: string;
 }
 
 // ---- conditions
@@ -77,7 +79,7 @@ const joinedList = (conditions: unknown): unknown =>
 
 /** Conditions on entries, those at the root or related ones. */
 const entryConditions = (given: unknown, type: EntryType, naming: Naming): unknown => {
-  const value = definite(given, type.uid);
+  const value = definite(given, type.uid, naming.at);
   if (Array.isArray(value)) return value.map((it) => entryConditions(it, type, naming));
   if (!isMembers(value) || value instanceof Date) return value === null ? { $null: true } : value;
   return joined(
@@ -91,9 +93,10 @@ const entryConditions = (given: unknown, type: EntryType, naming: Naming): unkno
   );
 };
 
-const attributeCondition = (name: string, inner: unknown, type: EntryType, naming: Naming): readonly Named[] => {
-  const { model, unknownNames } = naming;
-  const value = definite(inner, type.uid);
+const attributeCondition = (name: string, inner: unknown, type: EntryType, given: Naming): readonly Named[] => {
+  const { model, unknownNames } = given;
+  const naming = { ...given, at: name };
+  const value = definite(inner, type.uid, name);
   if (name === 'id') return [[name, valueCondition(ofIds(value), type, naming)]];
   const attribute = attributeNamed(name, type, unknownNames);
   if (attribute?.kind === 'scalar')
@@ -124,7 +127,7 @@ const isNumeric = (text: string): boolean => text.trim() !== '' && Number.isFini
 
 /** The condition on a scalar: a value, a list of values, or operators. */
 const valueCondition = (given: unknown, type: EntryType, naming: Naming): unknown => {
-  const value = definite(given, type.uid);
+  const value = definite(given, type.uid, naming.at);
   if (value === null) return { $null: true };
   if (!isMembers(value) || value instanceof Date) return operandOf(value, type, naming);
   if (saysNothing(value)) throw emptyCondition(type.uid);
@@ -135,7 +138,7 @@ const valueCondition = (given: unknown, type: EntryType, naming: Naming): unknow
       if (isGroup(name)) return [[name, Array.isArray(inner) ? inner.map(nested) : nested(inner)]];
       if (isOperatorName(name)) return [operatorCondition(name, inner, type, naming)];
       if (naming.unknownNames === 'keep' || name.startsWith('$')) throw unknownOperator(name, type, naming);
-      return [[name, definite(inner, type.uid)]];
+      return [[name, definite(inner, type.uid, naming.at)]];
     }),
   );
 };
@@ -193,7 +196,7 @@ const operatorCondition = (name: string, given: unknown, type: EntryType, naming
 /** A value or a list of values. */
 const operandOf = (given: unknown, type: EntryType, naming: Naming): unknown => {
   const one = (it: unknown): unknown => {
-    const value = definite(it, type.uid);
+    const value = definite(it, type.uid, naming.at);
     if (Array.isArray(value) || (isMembers(value) && !(value instanceof Date)))
       throw new (faultIn(naming))(`a condition of ${type.uid} compares with an object`);
     return value;
@@ -202,8 +205,9 @@ const operandOf = (given: unknown, type: EntryType, naming: Naming): unknown => 
 };
 
 /** A value that says something, and still does once it is a text of JSON. */
-const definite = (given: unknown, of: string): unknown => {
-  const refused = (what: string): Error => new Error(`a condition of ${of} is ${what}`);
+const definite = (given: unknown, of: string, at?: string): unknown => {
+  const refused = (what: string): Error =>
+    new Error(`a condition of ${of}${at === undefined ? '' : ` on "${at}"`} is ${what}`);
   // dates of libraries are their texts
   const value = isMembers(given) && !(given instanceof Date) ? textOf(given) : given;
   if (value === undefined) throw refused('undefined');

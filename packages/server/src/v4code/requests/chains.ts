@@ -16,6 +16,7 @@ import {
 } from '../loading/parts.js';
 import type { Native } from '../native.js';
 import { ApplicationError, ForbiddenError, UnauthorizedError } from '../strapi-utils/errors.js';
+import { guarding, runGuard } from '../strapi-utils/guards.js';
 import type { ContentTypes, Registry } from './registry.js';
 
 /** An action of the content API that the server may serve by itself, under its usual path. */
@@ -226,10 +227,7 @@ const policyStep = (given: unknown, namespace: string, { registry, strapi }: Cha
   const check = (passed: unknown): void => {
     if (passed !== true && passed !== undefined) throw new ForbiddenError();
   };
-  return (ctx) => {
-    const passed = policy(policyContextOf(ctx), config, { strapi });
-    return isThenable(passed) ? Promise.resolve(passed).then(check) : check(passed);
-  };
+  return (ctx) => runGuard(() => policy(policyContextOf(ctx), config, { strapi }), check);
 };
 
 const noPolicy = (name: unknown, where: string): CodeFault =>
@@ -260,12 +258,12 @@ const middlewareStep = (
   { registry, loadMiddleware, strapi }: ChainDeps,
   where: string,
 ): Middleware => {
-  if (isCallable(given)) return given as unknown as Middleware;
+  if (isCallable(given)) return guarding(given as unknown as Middleware);
   const { name, resolve, config = {} } = isMembers(given) ? given : { name: given };
   const made = (factory: unknown): Middleware => {
     if (!isCallable(factory))
       throw new CodeFault(`${where}: there is no middleware ${JSON.stringify(name ?? resolve ?? given)}`);
-    return factory(config, { strapi }) as Middleware;
+    return guarding(factory(config, { strapi }) as Middleware);
   };
   if (typeof resolve === 'string') return loadMiddleware(resolve, made);
   return made(typeof name === 'string' ? registry.middleware(name, namespace) : undefined);

@@ -1,7 +1,9 @@
 /** What v4 has and this server does not: whoever uses it gets an error that names it. */
 
+import { missed } from './guards.js';
+
 export const missing = (what: string): Error =>
-  new Error(`${what} is not available: this server runs the code of Strapi 4 projects, but not all of Strapi`);
+  missed(new Error(`${what} is not available: this server runs the code of Strapi 4 projects, but not all of Strapi`));
 
 /** Members that v4 has and that are not here, by the object that has them. */
 export const absentMembers = {
@@ -37,9 +39,9 @@ const absentModels: ReadonlyMap<string, string> = new Map([
 /** Of a type that does not exist. */
 export const noModel = (uid: string): Error => {
   const instead = absentModels.get(uid);
-  return new Error(
-    instead === undefined ? `Model ${uid} not found` : `the model ${uid} is not available to code: ${instead}`,
-  );
+  return instead === undefined
+    ? new Error(`Model ${uid} not found`)
+    : missed(new Error(`the model ${uid} is not available to code: ${instead}`));
 };
 
 /**
