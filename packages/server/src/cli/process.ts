@@ -75,17 +75,33 @@ export const watchUncaught = (projectDir: string, logger: FastifyBaseLogger, sto
   });
 };
 
+/** Says which code of the project has ended the process: nobody would know why it is gone. */
+export const watchExit = (projectDir: string, logger: FastifyBaseLogger): void => {
+  process.on('exit', (code) => {
+    const fault = new Error(`process.exit(${code})`);
+    if (isOfProject(stackOf(fault), projectDir))
+      logger.fatal(
+        { err: loggable(fault) },
+        'project code has ended the process; requests that were running have no response',
+      );
+  });
+};
+
+const isOfProject = (stack: string, projectDir: string): boolean =>
+  stack.split('\n').some((line) => isLineOfProject(line, projectDir) && !line.includes(ownDir));
+
+const isLineOfProject = (line: string, projectDir: string): boolean =>
+  line.includes(projectDir + path.sep) && !line.includes(`${path.sep}node_modules${path.sep}`);
+
 const ownDir = fileURLToPath(new URL('..', import.meta.url));
 /** Of the bundle, see build.mjs. */
 const packagesDir = path.join(ownDir, 'packages');
 
 /** Whether the server's own code threw, without a project file in the stack. */
 const isOwn = (fault: unknown, projectDir: string): boolean => {
-  const lines = stackOf(fault).split('\n');
-  const ofProject = (line: string): boolean =>
-    line.includes(projectDir + path.sep) && !line.includes(`${path.sep}node_modules${path.sep}`);
+  const stack = stackOf(fault);
   const isOurs = (line: string): boolean => line.includes(ownDir) && !line.includes(packagesDir + path.sep);
-  return lines.some(isOurs) && !lines.some((it) => ofProject(it) && !it.includes(ownDir));
+  return stack.split('\n').some(isOurs) && !isOfProject(stack, projectDir);
 };
 
 /** Anything may be thrown, and inspecting it may throw again. */

@@ -13,7 +13,7 @@ import { bringUp, requireStarted, storedProject } from './layout.js';
 import { newLogger } from './log.js';
 import type { Metrics } from './metrics.js';
 import { tellFirstAdministrator, warnOfOpenSite, warnOfOtherProcess, warnOfProject } from './notices.js';
-import { type Stop, stopOnSignals, watchUncaught } from './process.js';
+import { type Stop, stopOnSignals, watchExit, watchUncaught } from './process.js';
 import { type OpenedDatabase, openDatabase, openProject, type Project, typesInWords } from './project.js';
 import { readSecrets } from './secrets.js';
 import { addressOf, hasStudio, loadProjectHandlers, serverSettingsOf, siteToServe } from './site.js';
@@ -74,6 +74,7 @@ interface Serving {
 const serve = async ({ project, code }: BoundProject, { secrets, db, logger, worker }: Serving): Promise<void> => {
   const { env, config, model } = project;
   let stop: Stop = () => process.exit(1);
+  watchExit(project.dir, logger);
   watchUncaught(project.dir, logger, () => stop({ delayMs: 0, exitCode: 1 }));
   const handlers = await loadProjectHandlers(project);
   const unwatch = code ? await watchCode() : () => undefined;

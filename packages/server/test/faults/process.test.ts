@@ -29,6 +29,7 @@ export default {
     if (how === 'timer') setTimeout(() => { throw thrown[what](refuse); });
     if (how === 'emitter') setImmediate(() => new EventEmitter().emit('error', thrown[what](refuse)));
     if (how === 'promise') Promise.reject(thrown[what](refuse));
+    if (how === 'exit') process.exit(3);
     if (how === 'never') return new Promise(() => undefined);
     return { data: how };
   },
@@ -104,6 +105,15 @@ describe('the process', () => {
     expect(await get('alive')).toEqual({ data: 'alive' });
     child.kill('SIGTERM');
     expect(await exited).toBe(0);
+  });
+
+  it('says which code of the project has ended it', async () => {
+    const { get, logged, exited } = await serve();
+    const cut = get('exit').catch((fault: TypeError) => fault.message);
+    const line = await logged('err');
+    expect(line).toMatchObject({ level: 60, msg: expect.stringContaining('project code has ended the process') });
+    expect(JSON.stringify(line)).toMatch(/process\.exit\(3\).*handlers\.js/s);
+    expect([await exited, await cut]).toEqual([3, 'fetch failed']);
   });
 
   it('exits with 1 after an uncaught error of its own, once running requests are done', async () => {
