@@ -458,6 +458,35 @@ const kept = () => strapi.db.query('strapi::core-store').findMany();
     expect(described.join()).not.toContain('book.test.ts');
   });
 
+  it('everything that holds code is listed, wherever it is; the admin panel is one line', () => {
+    const text = 'module.exports = {};';
+    writeFiles(dir, {
+      'src/index.js': `module.exports = { register: () => require('./utils/deep/tidy') };`,
+      'src/api/admin/routes/admin.js': routes(`, config: { policies: ['is-owner'] }`),
+      'src/api/book/helpers/price.js': text,
+      'src/api/book/handlers.js': 'export default {};',
+      'src/extensions/users-permissions/controllers/User.js': text,
+      'src/utils/deep/tidy.js': `module.exports = () => strapi.db.connection.raw('x');`,
+      'src/admin/app.js': text,
+      'src/admin/extensions/logo.js': text,
+      'src/plugins/own/admin/src/index.js': text,
+      'config/functions/bootstrap.js': text,
+      'scripts/seed.js': text,
+    });
+    const described = findCode(dir, { runCode: true, ignoreCode: [] }).map(describeCode);
+    const imported = 'not needed (it runs where other files import it';
+    expect(described).toEqual([
+      `config/functions/bootstrap.js: ${imported})`,
+      `scripts/seed.js: ${imported})`,
+      'src/admin: not needed (it belongs to the admin panel, which is left alone)',
+      'src/api/admin/routes/admin.js: runs',
+      `src/api/book/helpers/price.js: ${imported})`,
+      `src/extensions/users-permissions/controllers/User.js: ${imported})`,
+      'src/index.js: runs',
+      `src/utils/deep/tidy.js: ${imported}; strapi.db.connection in line 1 is not here, and throws an error when used)`,
+    ]);
+  });
+
   it('a listed file does not', () => {
     writeFiles(dir, { [route]: routes(`, config: { policies: ['is-owner'] }`) });
     expect(kinds([route])).toEqual({ [route]: 'guard' });

@@ -640,6 +640,22 @@ describe('what guards use and is not here', () => {
   });
 });
 
+describe('an API called admin', () => {
+  it('is guarded as any other', async () => {
+    const served = await serveCode('sqlite', {
+      ...typeFile('admin', { title: text }),
+      ...coreFile('Router', 'admin', `{ config: { find: { policies: [() => false] } } }`),
+      ...index('', open('api::admin.admin.find', 'api::admin.admin.findOne')),
+    });
+    try {
+      expect((await served.json('GET', '/api/admins')).status).toBe(403);
+      expect((await served.json('GET', '/api/admins/1')).status).toBe(404);
+    } finally {
+      await served.close();
+    }
+  });
+});
+
 describe('routes in JSON', () => {
   it('are served as those in code', async () => {
     const routes = [{ method: 'GET', path: '/told', handler: 'book.told', config: { auth: false } }];

@@ -87,8 +87,10 @@ export const describeCode = (it: CodeFile): string => {
   return `${it.file}: ${verdict}${isGuard ? `, and ${why}` : ` (${why})`}${ignored}`;
 };
 
-const unusedReason = (file: string): string =>
-  file.startsWith('src/plugins/') ? 'config/plugins does not enable it' : 'it runs where other files import it';
+const unusedReason = (file: string): string => {
+  if (file === PANEL) return 'it belongs to the admin panel, which is left alone';
+  return file.startsWith('src/plugins/') ? 'config/plugins does not enable it' : 'it runs where other files import it';
+};
 
 /** What is missing without a file that is not run, by its place. */
 const lossOf = (file: string): string => losses.find(([place]) => place.test(file))?.[1] ?? 'nothing calls it';
@@ -137,16 +139,16 @@ export const findCode = (
   { ignoreCode, runCode }: Pick<Config['project'], 'ignoreCode' | 'runCode'>,
 ): readonly CodeFile[] => {
   const plugins = localPlugins(projectDir);
-  const names = [
-    ...new Set([...places, ...plugins.places].flatMap((place) => filesAt(projectDir, place.split('/')))),
-  ].sort();
+  const names = [...new Set([...places, ...plugins.places].flatMap((place) => filesAt(projectDir, place.split('/'))))]
+    .filter((file) => !plugins.isOfPanel(file))
+    .sort();
   const covers = (name: string, file: string): boolean => file === name || file.startsWith(`${name}/`);
   const ignoring = ignoreCode.map((it) => path.posix.normalize(it.replaceAll('\\', '/')).replace(/^\.?\/|\/$/g, ''));
   for (const name of ignoring) {
     if (!names.some((file) => covers(name, file)))
       throw new StartFault(`project.ignoreCode: no code file matches "${name}"${orNearest(name, names)}`);
   }
-  return names.map((file) => {
+  const known = names.map((file): CodeFile => {
     // wherever it is, a plugin is judged as one
     const place = file.startsWith('src/') || !plugins.isEnabled(file) ? file : `src/plugins/${file}`;
     const source = textOf(projectDir, file);
@@ -159,6 +161,24 @@ export const findCode = (
     const failsOpen = kind === 'run' && absent.length > 0 && isGuardFile.test(file) && catchesErrors.test(bare(source));
     return { file, kind: failsOpen ? 'guard' : kind, ignored, absent };
   });
+  const isOfProject = (file: string): boolean => !names.includes(file) && !plugins.isOfPanel(file);
+  const others = runCode && names.length > 0 ? otherFiles(projectDir).filter(isOfProject) : [];
+  const imported = others.map((file): CodeFile => {
+    const absent = file === PANEL ? [] : absentUses(withoutComments(textOf(projectDir, file)));
+    return { file, kind: 'unused', ignored: false, absent };
+  });
+  return [...known, ...imported].sort((a, b) => (a.file < b.file ? -1 : 1));
+};
+
+/** The code of the admin panel, which is one line of a list. */
+const PANEL = 'src/admin';
+
+/** What v4 does not load by itself: files that others import, those of the admin panel, scripts, and what is left of v3. */
+const otherFiles = (projectDir: string): readonly string[] => {
+  const all = ['src', 'config/functions', 'scripts'].flatMap((it) => filesAt(projectDir, [...it.split('/'), '##']));
+  const ofPanel = (file: string): boolean => file.startsWith(`${PANEL}/`);
+  const imported = all.filter((it) => !ofPanel(it) && !/^src\/api\/[^/]+\/handlers\.[^/]+$/.test(it));
+  return [...imported, ...(all.some(ofPanel) ? [PANEL] : [])];
 };
 
 const isGuardFile = /^src\/(?:api\/[^/]+\/)?(?:policies|middlewares)\//;
@@ -190,7 +210,12 @@ export const ignoredFiles = (code: readonly CodeFile[]): ReadonlySet<string> =>
 /** Plugins in folders of the project run only if `config/plugins` names their folder; whatever its text may compute, it may name all. */
 const localPlugins = (
   projectDir: string,
-): { readonly places: readonly string[]; readonly isEnabled: (file: string) => boolean } => {
+): {
+  readonly places: readonly string[];
+  readonly isEnabled: (file: string) => boolean;
+  /** Whether it is a plugin's part of the admin panel. */
+  readonly isOfPanel: (file: string) => boolean;
+} => {
   const texts = ['config/plugins', 'config/env/*/plugins']
     .flatMap((place) => filesAt(projectDir, place.split('/')))
     .map((file) => bare(textOf(projectDir, file)))
@@ -202,6 +227,8 @@ const localPlugins = (
   return {
     places: folders.filter((it) => !it.startsWith('..')).map((it) => `${it}/##`),
     isEnabled: (file) => isAny || folders.some((it) => file.startsWith(`${it}/`)),
+    isOfPanel: (file) =>
+      /^src\/plugins\/[^/]+\/admin\//.test(file) || folders.some((it) => file.startsWith(`${it}/admin/`)),
   };
 };
 
@@ -284,7 +311,7 @@ const withJson = /^config(\/|$)|^src\/api\/[^/]+\/(routes|config)$/;
 const isCode = (name: string): boolean => /\.[cm]?[jt]s$/.test(name) && !/\.(?:d|test)\.[cm]?ts$/.test(name);
 const listed = (dir: string): readonly fs.Dirent[] =>
   fs.existsSync(dir) && fs.statSync(dir).isDirectory() ? fs.readdirSync(dir, { withFileTypes: true }) : [];
-const skipped = (name: string): boolean => name.startsWith('.') || name === 'node_modules' || name === 'admin';
+const skipped = (name: string): boolean => name.startsWith('.') || name === 'node_modules';
 
 const filesAt = (root: string, [step = '', ...rest]: readonly string[], at = ''): readonly string[] => {
   const entries = listed(path.join(root, at)).filter((it) => !skipped(it.name));

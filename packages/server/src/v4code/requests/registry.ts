@@ -93,10 +93,12 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
     const original = { ...core };
     const names = Object.keys(core);
     if (definition.own === undefined) return { members: core, own: null, original, names };
-    const made = bound(overCore(core, definedBy(definition.own, strapi)), kind);
-    if (kind === 'services') return made;
-    // the actions of the core are listed beside the project's own
-    return { ...made, members: Object.assign(made.members, { ...original, ...made.members }), original, names };
+    const own = overCore(core, definedBy(definition.own, strapi));
+    if (kind === 'services') return bound(own, kind);
+    // the actions of the core are listed beside the project's own, whose object stays as it is: other servers may load it too
+    const members: Record<string, unknown> = Object.assign(Object.create(own) as Members, original);
+    for (const [action, it] of Object.entries(own)) members[action] = isCallable(it) ? it.bind(members) : it;
+    return { members, own, original, names };
   };
 
   /** Actions are called without their object, so they are bound to it. */
