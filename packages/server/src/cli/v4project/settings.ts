@@ -190,7 +190,9 @@ const server: Readonly<Record<string, Rule>> = {
     isPlain(value) ? Object.fromEntries(Object.entries(value).map(([name, it]) => [name, String(it)])) : undefined,
   ),
   'webhooks.populateRelations': (value, v4Name) =>
-    value === true ? notNeeded(v4Name, value) : notSupported(v4Name, value, 'webhooks show what v4 shows by default'),
+    value === true
+      ? notNeeded(v4Name, value)
+      : notSupported(v4Name, value, 'webhooks have relations, media and components one level deep, as with true'),
   'cron.*': (value, v4Name) => {
     const enabled = isPlain(value) && value['enabled'] !== false && value['tasks'] !== undefined;
     return enabled ? obeyed(v4Name, value, null, 'its tasks run') : notNeeded(v4Name, value);
