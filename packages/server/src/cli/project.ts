@@ -92,7 +92,7 @@ export type OpenedDatabase = Db & Partial<Pick<SqliteDb, 'startThreads'>>;
 
 /** Refuses a database that Dovetail does not serve, unless the environment names another one. */
 export const refuseOtherClient = ({ dir, v4 }: Pick<Project, 'dir' | 'v4'>): void => {
-  const other = v4.settings.find((it) => it.v4Name === CLIENT_SETTING && it.isGuard);
+  const other = v4.settings.find((it) => it.v4Name === CLIENT_SETTING && it.verdict === 'not supported');
   if (other && clientOf(readVariables(dir, outsideVariables())) === null)
     throw new StartFault(`${other.note} ${MOVE_DATABASE}`);
 };

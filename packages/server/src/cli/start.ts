@@ -14,7 +14,14 @@ import { newLogger } from './log.js';
 import type { Metrics } from './metrics.js';
 import { tellFirstAdministrator, warnOfOpenSite, warnOfOtherProcess, warnOfProject } from './notices.js';
 import { type Stop, stopOnSignals, watchExit, watchUncaught } from './process.js';
-import { type OpenedDatabase, openDatabase, openProject, type Project, typesInWords } from './project.js';
+import {
+  type OpenedDatabase,
+  openDatabase,
+  openProject,
+  type Project,
+  refuseOtherClient,
+  typesInWords,
+} from './project.js';
 import { readSecrets } from './secrets.js';
 import { addressOf, hasStudio, loadProjectHandlers, serverSettingsOf, siteToServe } from './site.js';
 import { startThreads } from './threads.js';
@@ -30,6 +37,7 @@ export const start = async (dir: string): Promise<void> => {
   const isPreparing = worker === null || worker.duty === 'prepare';
   if (isPreparing) for (const warning of misspeltVariables(project.dir)) logger.warn(warning);
   refuseGuards(project.code, project.config.project);
+  refuseOtherClient(project);
   refuseSettings(project.v4.guards);
   if (isPreparing) {
     warnOfProject(project, logger);

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { inspect } from '../../src/cli/adopt/adopt.js';
 import { backup } from '../../src/cli/commands/backup.js';
 import { openProject, type Project } from '../../src/cli/project.js';
+import { start } from '../../src/cli/start.js';
 import { withSite } from '../../src/cli/with-site.js';
 import { newFolder } from '../world/folders.js';
 import { type Files, sound, writeFiles } from '../world/schemas.js';
@@ -167,7 +168,7 @@ describe('settings that refuse the start', () => {
       ...sound,
       'config/database.js': `module.exports = { connection: { client: 'mysql2', connection: {} } };`,
     });
-    for (const command of [withSite(dir, async () => undefined), backup(dir, { out: null, uploads: false })])
+    for (const command of [withSite(dir, async () => undefined), backup(dir, { out: null, uploads: false }), start(dir)])
       await expect(command).rejects.toThrow(/The database is MySQL or MariaDB.*strapi export/s);
   });
 });

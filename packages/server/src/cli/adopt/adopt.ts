@@ -37,7 +37,7 @@ import {
   verdictOf,
 } from '../v4project/code.js';
 import { findPlugins } from '../v4project/plugins.js';
-import { CLIENT_SETTING, settingGuards } from '../v4project/settings.js';
+import { settingGuards } from '../v4project/settings.js';
 import { instantOf, readContents, readPublicActions } from './contents.js';
 import { findHazards } from './hazards.js';
 import { printReport } from './print.js';
@@ -94,7 +94,7 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
       message: `The start reads config/, and it cannot be evaluated: ${faults.join('; ')}`,
       cure: 'Mend the files, or set the variables that they need.',
     });
-  const guards = isRead ? settingGuards(v4Settings, given).filter((it) => it.v4Name !== CLIENT_SETTING) : [];
+  const guards = isRead ? settingGuards(v4Settings, given) : [];
   if (guards.length > 0)
     obstacles.push({
       code: 'settings.guards',

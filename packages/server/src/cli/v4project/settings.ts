@@ -262,14 +262,7 @@ const database = (value: unknown, { dir }: V4Values): readonly V4Setting[] => {
       : [...rest, notSupported('database.connection', connection, 'it names no client')];
   const found = databaseOf(dir, client, connection);
   if (found.client === null)
-    return [
-      ...rest,
-      {
-        ...notSupported(CLIENT_SETTING, client, unsupportedDatabase(found)),
-        isGuard: true,
-        target: null,
-      },
-    ];
+    return [...rest, notSupported(CLIENT_SETTING, client, unsupportedDatabase(found))];
   const known = Object.entries(found.given).map(([name, it]) =>
     obeyed(`database.connection (${name})`, it, { kind: 'variable', name, value: it }),
   );
@@ -669,7 +662,7 @@ export const asksOrigin = (settings: readonly V4Setting[], { given }: { readonly
   return named.length === 1 && isFunction(named[0]!.v4) && !has(given, 'cors.origin');
 };
 
-/** The client of another database is one too, but its own refusal says more. */
+/** That of another database has a refusal of its own. */
 export const CLIENT_SETTING = 'database.connection.client';
 
 /** THE settings that refuse a start: they may restrict access, are not supported, and dovetail.config says nothing else. */
