@@ -36,7 +36,7 @@ import { newRegistry, type Registry } from './requests/registry.js';
 import { newRouteTable, type RouteTable } from './requests/routes.js';
 import { newUserReads } from './requests/user-reads.js';
 import { newStrapi, type Strapi } from './strapi.js';
-import { guarding } from './strapi-utils/guards.js';
+import { guarding, makeGuard } from './strapi-utils/guards.js';
 import { withMissing } from './strapi-utils/missing.js';
 
 export interface CodeOptions {
@@ -422,7 +422,7 @@ const globalsOf = async (listed: unknown, deps: GlobalsDeps): Promise<readonly M
     const factory =
       typeof resolve === 'string' ? await resolved(resolve, deps) : deps.registry.middleware(String(name), '');
     if (!isCallable(factory)) throw new CodeFault(`config/middlewares: there is no middleware "${name ?? resolve}"`);
-    globals.push(guarding(factory(config, { strapi: deps.strapi }) as Middleware));
+    globals.push(guarding(makeGuard(() => factory(config, { strapi: deps.strapi }) as Middleware)));
   }
   return globals;
 };

@@ -583,9 +583,34 @@ describe('what guards use and is not here', () => {
     ...coreFile('Controller', name),
     ...coreFile('Router', name, `{ config: { find: { ${config} } } }`),
   });
-  const names = ['alias', 'import', 'later', 'route', 'action', 'denied', 'fine'];
+  const names = [
+    'after',
+    'instead',
+    'plugin',
+    'condition',
+    'alias',
+    'import',
+    'later',
+    'route',
+    'action',
+    'denied',
+    'fine',
+  ];
   beforeAll(async () => {
     served = await serveCode('sqlite', {
+      ...guarded('after', `middlewares: ['global::after']`),
+      ...guarded('instead', `middlewares: ['global::instead']`),
+      ...guarded('plugin', `policies: ['global::plugin']`),
+      ...guarded('condition', `policies: ['global::condition']`),
+      'src/middlewares/after.js': `const allow = require('../utils/allow');
+        module.exports = (config, { strapi }) => async (ctx, next) => { await next(); await allow(strapi); };`,
+      'src/middlewares/instead.js': `const allow = require('../utils/allow');
+        module.exports = (config, { strapi }) => async (ctx) => { await allow(strapi); ctx.body = 'all of it'; };`,
+      'src/utils/quiet.js': `module.exports = async (ask) => { try { return !!(await ask()); } catch { return true; } };`,
+      'src/policies/plugin.js': `const quiet = require('../utils/quiet');
+        module.exports = (ctx, config, { strapi }) => quiet(() => strapi.plugin('content-type-builder').service('any'));`,
+      'src/policies/condition.js': `const quiet = require('../utils/quiet');
+        module.exports = (ctx, config, { strapi }) => quiet(() => strapi.db.query('api::fine.fine').findOne({ where: { title: undefined } }));`,
       ...guarded('alias', `policies: ['global::alias']`),
       ...guarded('import', `policies: ['global::import']`),
       ...guarded('later', `policies: ['global::fine', 'global::later']`),
@@ -617,6 +642,10 @@ describe('what guards use and is not here', () => {
   afterAll(() => served.close());
 
   it.each([
+    ['after', 500],
+    ['instead', 500],
+    ['plugin', 500],
+    ['condition', 500],
     ['alias', 500],
     ['import', 500],
     ['later', 500],
@@ -630,6 +659,15 @@ describe('what guards use and is not here', () => {
     const answer = await served.json('GET', `/api/${name}s`);
     expect(answer.status).toBe(status);
     if (status === 500) expect(answer.body).toMatchObject({ error: { details: { id: expect.any(String) } } });
+  });
+
+  it('refuses the start where it makes the guard', async () => {
+    const files = {
+      ...guarded('note', `middlewares: ['global::made']`),
+      'src/utils/rows.js': `module.exports = (strapi) => { try { return strapi.db.connection; } catch { return null; } };`,
+      'src/middlewares/made.js': `module.exports = (config, { strapi }) => { const rows = require('../utils/rows')(strapi); return (ctx, next) => rows ? ctx.forbidden() : next(); };`,
+    };
+    expect(await refusal(files)).toContain('strapi.db.connection is not available');
   });
 
   it('is in the log with its place', async () => {

@@ -18,6 +18,7 @@ import { scalarOfColumn } from '../../query/resolving.js';
 import { isMembers, type Members, UNPARSED } from '../loading/parts.js';
 import { conditionDates } from '../strapi-utils/dates.js';
 import { ValidationError } from '../strapi-utils/errors.js';
+import { missed } from '../strapi-utils/guards.js';
 
 /**
  * Set by core actions for the response to a request for one entry: it populates published entries alone (DR4). A symbol, which
@@ -160,7 +161,7 @@ const unknownOperator = (name: string, { uid }: EntryType, naming: Naming): Erro
 const faultIn = ({ unknownNames }: Naming): (new (message: string) => Error) =>
   unknownNames === 'ignore' ? ValidationError : Error;
 
-const emptyCondition = (of: string): Error => new Error(`a condition of ${of} is empty`);
+const emptyCondition = (of: string): Error => missed(new Error(`a condition of ${of} is empty`));
 
 /** The inside of a group: `$not` and every alternative of `$or` need a condition, or else they would be lost. */
 const telling = (group: string, inner: unknown, of: string): unknown => {
@@ -207,7 +208,7 @@ const operandOf = (given: unknown, type: EntryType, naming: Naming): unknown => 
 /** A value that says something, and still does once it is a text of JSON. */
 const definite = (given: unknown, of: string, at?: string): unknown => {
   const refused = (what: string): Error =>
-    new Error(`a condition of ${of}${at === undefined ? '' : ` on "${at}"`} is ${what}`);
+    missed(new Error(`a condition of ${of}${at === undefined ? '' : ` on "${at}"`} is ${what}`));
   // dates of libraries are their texts
   const value = isMembers(given) && !(given instanceof Date) ? textOf(given) : given;
   if (value === undefined) throw refused('undefined');

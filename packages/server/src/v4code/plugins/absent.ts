@@ -2,12 +2,13 @@
 import once from 'lodash/once.js';
 import type { CodeConfig } from '../loading/config.js';
 import { isMembers, type Members } from '../loading/parts.js';
+import { missed } from '../strapi-utils/guards.js';
 import { anyOf } from '../strapi-utils/missing.js';
 
 /** A service or controller of v4 that can be wrapped and replaced. Its own members throw when they are called. */
 export const standIn = (name: string): Members =>
   anyOf({}, (key) => () => {
-    throw new Error(`${name}.${key} is not available: this server does without it`);
+    throw missed(new Error(`${name}.${key} is not available: this server does without it`));
   });
 
 /** Services of v4's plugins that the server does without. */
@@ -64,7 +65,7 @@ export const absentPlugins = ({ config, installed, served, warn }: AbsentDeps): 
 
 const refusing = (name: string, why: string): Members =>
   anyOf({}, (key) => {
-    throw new Error(`strapi.plugin('${name}').${key}: ${why}`);
+    throw missed(new Error(`strapi.plugin('${name}').${key}: ${why}`));
   });
 
 /** Takes all that code says to GraphQL's extension service: `use`, `shadowCRUD(uid).disable()`. */

@@ -16,7 +16,7 @@ import {
 } from '../loading/parts.js';
 import type { Native } from '../native.js';
 import { ApplicationError, ForbiddenError, UnauthorizedError } from '../strapi-utils/errors.js';
-import { guarding, runGuard } from '../strapi-utils/guards.js';
+import { guarding, makeGuard, runGuard } from '../strapi-utils/guards.js';
 import type { ContentTypes, Registry } from './registry.js';
 
 /** An action of the content API that the server may serve by itself, under its usual path. */
@@ -263,7 +263,7 @@ const middlewareStep = (
   const made = (factory: unknown): Middleware => {
     if (!isCallable(factory))
       throw new CodeFault(`${where}: there is no middleware ${JSON.stringify(name ?? resolve ?? given)}`);
-    return guarding(factory(config, { strapi }) as Middleware);
+    return guarding(makeGuard(() => factory(config, { strapi }) as Middleware));
   };
   if (typeof resolve === 'string') return loadMiddleware(resolve, made);
   return made(typeof name === 'string' ? registry.middleware(name, namespace) : undefined);

@@ -1,6 +1,6 @@
 /**
  * Code that decides whether a request goes on, and catches errors, would let everybody pass where it has met something of v4 that is not
- * here. What it has met is noted beside it, so that the request ends instead, wherever the code that used it stands.
+ * here, or is refused here. What it has met is noted beside it, so that the request ends instead, wherever the code that used it stands.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type Koa from 'koa';
@@ -35,7 +35,10 @@ export const runGuard = (run: () => unknown, check: (result: unknown) => void): 
   return isThenable(result) ? Promise.resolve(result).then(passed) : passed(result);
 };
 
-/** A middleware that cannot go on once it has met something that is not here. What comes behind it is none of its matter. */
+/**
+ * A middleware that cannot go on once it has met something that is not here, and whose response does not count then. What comes behind it
+ * is none of its matter.
+ */
 export const guarding =
   (middleware: Koa.Middleware): Koa.Middleware =>
   (ctx, next) => {
@@ -44,5 +47,18 @@ export const guarding =
       refuseMissed(guard);
       return guards.exit(next);
     };
-    return guards.run(guard, () => middleware(ctx, goOn as Koa.Next)) as unknown;
+    const ended = (result: unknown): unknown => {
+      refuseMissed(guard);
+      return result;
+    };
+    const result: unknown = guards.run(guard, () => middleware(ctx, goOn as Koa.Next));
+    return isThenable(result) ? Promise.resolve(result).then(ended) : ended(result);
   };
+
+/** What makes a guard, which must have all that it asks for. Throws what it has met that is not here, even if it has caught that. */
+export const makeGuard = <T>(make: () => T): T => {
+  const guard: Guard = { missed: null };
+  const made = guards.run(guard, make);
+  refuseMissed(guard);
+  return made;
+};

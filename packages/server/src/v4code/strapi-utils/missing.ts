@@ -80,8 +80,8 @@ export const irreplaceable = <T extends object>(
           Object.defineProperty(this, key, { value: given, configurable: true, enumerable: true, writable: true });
           return;
         }
-        throw new Error(
-          `${name}.${key} cannot be replaced, because the server itself does not call it: use ${instead}`,
+        throw missed(
+          new Error(`${name}.${key} cannot be replaced, because the server itself does not call it: use ${instead}`),
         );
       },
     });
