@@ -168,7 +168,11 @@ describe('settings that refuse the start', () => {
       ...sound,
       'config/database.js': `module.exports = { connection: { client: 'mysql2', connection: {} } };`,
     });
-    for (const command of [withSite(dir, async () => undefined), backup(dir, { out: null, uploads: false }), start(dir)])
+    for (const command of [
+      withSite(dir, async () => undefined),
+      backup(dir, { out: null, uploads: false }),
+      start(dir),
+    ])
       await expect(command).rejects.toThrow(/The database is MySQL or MariaDB.*strapi export/s);
   });
 });

@@ -261,8 +261,7 @@ const database = (value: unknown, { dir }: V4Values): readonly V4Setting[] => {
       ? []
       : [...rest, notSupported('database.connection', connection, 'it names no client')];
   const found = databaseOf(dir, client, connection);
-  if (found.client === null)
-    return [...rest, notSupported(CLIENT_SETTING, client, unsupportedDatabase(found))];
+  if (found.client === null) return [...rest, notSupported(CLIENT_SETTING, client, unsupportedDatabase(found))];
   const known = Object.entries(found.given).map(([name, it]) =>
     obeyed(`database.connection (${name})`, it, { kind: 'variable', name, value: it }),
   );
