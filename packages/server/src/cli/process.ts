@@ -88,10 +88,14 @@ export const watchExit = (projectDir: string, logger: FastifyBaseLogger): void =
 };
 
 const isOfProject = (stack: string, projectDir: string): boolean =>
-  stack.split('\n').some((line) => isLineOfProject(line, projectDir) && !line.includes(ownDir));
-
-const isLineOfProject = (line: string, projectDir: string): boolean =>
-  line.includes(projectDir + path.sep) && !line.includes(`${path.sep}node_modules${path.sep}`);
+  stack
+    .split('\n')
+    .some(
+      (line) =>
+        line.includes(projectDir + path.sep) &&
+        !line.includes(`${path.sep}node_modules${path.sep}`) &&
+        !line.includes(ownDir),
+    );
 
 const ownDir = fileURLToPath(new URL('..', import.meta.url));
 /** Of the bundle, see build.mjs. */

@@ -143,7 +143,7 @@ export const newLists = (changes: Changes): Lists => {
     const { compiled, key, order, offset, since } = start;
     const { total } = page;
     const isDeep = order !== null && page.ids.length > 0 && offset >= limits.skippedRowsMax;
-    if (!isDeep && (total === null || isCheaplyCounted(start, page))) return;
+    if (!isDeep && (total === null || isCheaplyCounted(start, page.ids.length, total))) return;
     const known = lists.get(key);
     // a commit that was noticed meanwhile may be in what is known and not in the page
     if (known && isCurrent(known) && changes.isUnchanged(known.tables, since)) {
@@ -187,14 +187,15 @@ export const newLists = (changes: Changes): Lists => {
   };
 };
 
-/** Whether the number of entries costs as little without what is known: they are few, or a page that is not full tells it (`totalOf`). */
+/** Whether counting again costs nothing: the entries are few, or the page is not full and tells their number (`totalOf`). @param rows of the page. */
 const isCheaplyCounted = (
   { compiled: { shape, united }, limit, offset }: PageStart,
-  { ids, total }: PageIds,
+  rows: number,
+  total: number,
 ): boolean => {
-  if (shape.filter === null) return total !== null && total < limits.countedRowsMax;
-  // one statement for all counts whatever it finds
-  return united === null && ids.length < limit && offset + ids.length === total;
+  if (shape.filter === null) return total < limits.countedRowsMax;
+  // where one statement does all, it counts whatever the page holds
+  return united === null && rows < limit && offset + rows === total;
 };
 
 /**
@@ -209,7 +210,7 @@ export const keyOf = (statement: Statement, values: readonly DbValue[], slice: P
 
 const names = new WeakMap<Statement, string>();
 
-/** The same for statements of the same text and parameters, which are long. */
+/** The same for statements with the same text and parameters: these are long, and every request would join and hash them. */
 const nameOf = (statement: Statement): string => {
   const known = names.get(statement);
   if (known !== undefined) return known;

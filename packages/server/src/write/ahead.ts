@@ -10,7 +10,6 @@ import { AheadPart, type Change, type PartChange, type PartItem } from './change
 import { askUsed, checkChanges } from './checks.js';
 import { idOf, isObject } from './ids.js';
 import { type OwnerKey, ownerKey } from './keys.js';
-import { entryLock } from './locales.js';
 import { looseOf } from './loose-parts.js';
 import { readContained, readParts } from './parts.js';
 import { withHashes } from './passwords.js';
@@ -20,7 +19,18 @@ import { removalOf } from './removal.js';
 import type { Data, WriteRequest } from './request.js';
 import { runOperations } from './run.js';
 import { changesOf, type Snapshot } from './snapshot.js';
-import { checkContext, type Given, noParts, parseData, pick, settled, takeLocks, type Write } from './writing.js';
+import {
+  checkContext,
+  type Given,
+  lockEntry,
+  noParts,
+  parseData,
+  pick,
+  settled,
+  takeLocks,
+  type Write,
+  writesAlone,
+} from './writing.js';
 
 type Open = Record<string, unknown>;
 
@@ -56,7 +66,7 @@ export const writePartsAhead = async (
   const changes = changesOf(hashed, id).slice(1);
   const checking = checkContext(write);
   const owner = id !== null && changes.some((it) => it.id !== null) ? id : null;
-  if (owner !== null) await takeLocks([await entryLock(type, owner, checking)], write);
+  if (owner !== null) await lockEntry(write, owner);
   const [, parts, checked] = await pipeline(
     () => takeLocks(linkLocks(changes), write),
     async () => (owner === null ? noParts : readParts(type, [owner], context.model, session.tx, dialect)),
@@ -164,11 +174,11 @@ export const removeUnplaced = async (
 };
 
 /**
- * What the components of a change contain by now of which the rows are there already. To be asked behind the locks of the change: refuses
- * values that have to be unique and that others have used meanwhile, and components that have got another place.
+ * What the components of a change that have been written ahead contain by now. To be called behind the locks of the change: refuses
+ * unique values that others have stored meanwhile, and components that have become part of another entry.
  */
 export const checkAhead = async (change: Change, write: Write): Promise<Snapshot['parts']> => {
-  const { context, session, dialect } = write;
+  const { request, context, session, dialect } = write;
   const placed = change.parts.flatMap(({ items }) =>
     items.flatMap(({ id, ahead, path, change: { type } }) => (ahead === null ? [] : [{ type, id: id!, ahead, path }])),
   );
@@ -180,7 +190,10 @@ export const checkAhead = async (change: Change, write: Write): Promise<Snapshot
   );
   const taken = placed.filter((it) => it.ahead === 'loose' && !loose.has(ownerKey(it.type.uid, it.id)));
   const foreign = taken.map(({ path, id }) => issue('body.component-foreign', path.slice(0, 1), { id }));
-  const issues = [...foreign, ...(await askUsed(withContained(placed, contained, context.model), checkContext(write)))];
+  // of a component that is written by itself its entry asks
+  const isAsked = request.isPartOfDraft === undefined && !writesAlone(write);
+  const used = isAsked ? await askUsed(withContained(placed, contained, context.model), checkContext(write)) : [];
+  const issues = [...foreign, ...used];
   return issues.length > 0 ? refuseAll(issues) : contained;
 };
 

@@ -9,7 +9,6 @@ import { nextVersion, type StoredEntry } from './entry.js';
 import {
   checkInherited,
   checkShared,
-  entryLock,
   findSource,
   follow,
   inheritedNames,
@@ -31,6 +30,7 @@ import {
   type Given,
   instant,
   isUntimed,
+  lockEntry,
   locksOf,
   makePrepared,
   noNames,
@@ -129,7 +129,7 @@ const lockThenAsk = async (
 ): Promise<Asked> => {
   const { type } = write.request;
   const checking = checkContext(write);
-  if (sibling && writesAhead(write)) await takeLocks([await entryLock(type, sibling.id, checking)], write);
+  if (sibling && writesAhead(write)) await lockEntry(write, sibling.id);
   const [, group, checked] = await pipeline(
     () => takeLocks(sibling ? [...locks, siblingsLock(type)] : locks, write),
     async () => (sibling ? readGroup(type, sibling.id, sibling.locale, checking) : []),
@@ -153,7 +153,7 @@ const askThenLock = async (
   // hooks would be run again
   const mayRepeat = place === 'last' && session.tx.mayLockLate && !hooks?.before('create');
   if (!lock || !mayRepeat || changes.some(({ change }) => change.links.some(isExclusive))) return null;
-  // they must not get another place meanwhile
+  // components that are there already could become part of another entry meanwhile
   if (changes.some(({ change: { parts } }) => parts.some(({ items }) => items.some((it) => it.ahead !== null))))
     return null;
   const checking = checkContext(write);

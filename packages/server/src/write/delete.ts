@@ -3,16 +3,16 @@ import { issue, refuse } from '../errors.js';
 import type { EntryType, LinkAttribute, Model } from '../model/model.js';
 import { pipeline } from '../sql/pipeline.js';
 import type { StoredEntry } from './entry.js';
-import { entryLock, siblingsLock } from './locales.js';
+import { siblingsLock } from './locales.js';
 import type { Operation } from './operations.js';
 import { owningPaths, readParts } from './parts.js';
 import { removalOf } from './removal.js';
 import type { PreparedWrite } from './request.js';
 import {
-  checkContext,
   checkMatch,
   entryAfterHooks,
   findEntry,
+  lockEntry,
   makePrepared,
   takeLocks,
   turning,
@@ -27,7 +27,7 @@ export const prepareDelete = async (write: Write, id: number | null): Promise<Pr
   // others need not wait for it
   const seen = await runHook(write, id);
   const target = seen?.id ?? id;
-  if (seen && writesAhead(write)) await takeLocks([await entryLock(type, seen.id, checkContext(write))], write);
+  if (seen && writesAhead(write)) await lockEntry(write, seen.id);
   const findParts = (of: number) => readParts(type, [of], context.model, session.tx, dialect);
   const [, found, early] = await pipeline(
     () => takeLocks(type.localized ? [...locks, siblingsLock(type)] : locks, write),

@@ -9,7 +9,7 @@ import { type Change, namesOf, readPublishedAt } from './change.js';
 import { checkChanges } from './checks.js';
 import { missingInStored } from './complete.js';
 import { nextVersion, type StoredEntry } from './entry.js';
-import { checkShared, entryLock, follow, readSiblings, sharedOf, siblingsLock } from './locales.js';
+import { checkShared, follow, readSiblings, sharedOf, siblingsLock } from './locales.js';
 import { readParts } from './parts.js';
 import { withHashes } from './passwords.js';
 import type { PreparedWrite } from './request.js';
@@ -29,6 +29,7 @@ import {
   isDraftAfter,
   isUntimed,
   leaveOutIgnored,
+  lockEntry,
   locksOf,
   makePrepared,
   noParts,
@@ -79,7 +80,7 @@ export const prepareUpdate = async (
   let { change } = parsed;
   const changes = changesOf(change, id);
   const isFollowed = sharedOf(change) !== null;
-  if (writesAhead(write)) await takeLocks([await entryLock(type, id, checking)], write);
+  if (writesAhead(write)) await lockEntry(write, id);
   const [, stored, siblings, parts, checked] = await pipeline(
     () => takeLocks([...locksOf(request, change, id), ...(isFollowed ? [siblingsLock(type)] : [])], write),
     () => findEntry(write, id, 'locked'),

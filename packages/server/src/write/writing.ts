@@ -12,7 +12,7 @@ import { acceptBody, type CheckContext } from './checks.js';
 import { entryWithId, readEntries, type StoredEntry, type Which } from './entry.js';
 import type { OwnerKey } from './keys.js';
 import { renumberStatement } from './lists.js';
-import { ignoredKeys } from './locales.js';
+import { entryLock, ignoredKeys } from './locales.js';
 import type { Operation, WritePlan } from './operations.js';
 import type { PasswordHashes } from './passwords.js';
 import { lockNames, type Planned, planWrite } from './plan.js';
@@ -201,6 +201,14 @@ export const checkMatch = (
  */
 export const locksOf = ({ isPartOfDraft }: WriteRequest, change: Change, id: number | null): readonly string[] =>
   isPartOfDraft === undefined ? lockNames(changesOf(change, id, { withAhead: true })) : [];
+
+/** Whether no other writer can change anything meanwhile, because the engine has one. */
+export const writesAlone = ({ dialect, request: { type } }: Write): boolean => dialect.lock([type.table]) === null;
+
+/** Takes the lock of an entry and its siblings, which comes before all others. */
+export const lockEntry = async (write: Write, id: number): Promise<void> => {
+  if (!writesAlone(write)) await takeLocks([await entryLock(write.request.type, id, checkContext(write))], write);
+};
 
 /** Whether hooks of the type run while components of an entry are written, and the rest is not. */
 export const writesAhead = ({ request: { type }, hooks }: Write): boolean =>

@@ -91,7 +91,7 @@ const ofBody =
   /^(?:content-(?:type|length|encoding|range|disposition)|transfer-encoding|etag|last-modified|accept-ranges|cache-control)$/;
 
 /**
- * The response to what hooks of an administrator's write throw, which may be meant for them; null for refusals of the server's own.
+ * The response to what hooks throw where the server itself answers, which may be meant for the client; null for refusals of the server's own.
  * @param given the body of the request.
  */
 export const responseOfFault = (fault: unknown, given: unknown, asked: Asked): JsonResponse | null => {

@@ -273,28 +273,26 @@ export const addProjectCode = async (
     if (pathname.startsWith('/_health')) done();
     else if (!isCode && !isReading(request.method) && isAnsweredPastCode(request)) letPass(request, reply, done);
     else if (!isCode) {
-      explainFaults(request);
+      if (!isReading(request.method)) explainFaults(request, askedBy(request));
       done();
     } else if (isOfApi(found) && asksForV5(request.headers)) sendIssues(reply, [issue('http.format-of-code', [])]);
     else handle(request, reply, { pathname, found, goOn: done });
   });
 
+  const askedBy = ({ method, raw: { url }, id, log }: FastifyRequest): Asked => ({ method, url, id, log });
+
   /** What hooks throw may be meant for the client, whoever answers. */
-  const explainFaults = (request: FastifyRequest): void => {
-    const { method, id, log } = request;
-    if (isReading(method)) return;
-    const asked = { method, url: request.raw.url, id, log };
+  const explainFaults = (request: FastifyRequest, asked: Asked): void => {
     request.responseOfFault = (fault) => responseOfFault(fault, request.body, asked);
   };
 
   /** No code stands in the way of the answer, but hooks may be set off by it. */
   const letPass = (request: FastifyRequest, reply: FastifyReply, goOn: () => void): void => {
-    const { method, body, id, log } = request;
-    const ctx = newContext(request.raw, reply.raw, null, { body, source: null });
+    const ctx = newContext(request.raw, reply.raw, null, { body: request.body, source: null });
     // Koa's own is a 404
     reply.raw.statusCode = 200;
-    const asked = { method, url: request.raw.url, id, log };
-    explainFaults(request);
+    const asked = askedBy(request);
+    explainFaults(request, asked);
     introduceAdministrator(ctx, request).then(
       () => inRequest(ctx, goOn),
       (fault: unknown) => sendFault(fault, asked, reply),
@@ -347,7 +345,7 @@ export const addProjectCode = async (
       }
       await new Promise<void>((answered, refused) => {
         const keepsCodes = isByAdministrator(request);
-        if (keepsCodes || !route) request.responseOfFault = (fault) => responseOfFault(fault, request.body, asked);
+        if (keepsCodes || !route) explainFaults(request, asked);
         request.codeRun = { ctx, answered, refused: route && refused, keepsCodes, ended };
         goOn();
       });
@@ -365,7 +363,7 @@ export const addProjectCode = async (
       else await answerNatively();
     });
     exchanges.set(ctx, request);
-    const asked = { method, url: request.raw.url, id: request.id, log: request.log };
+    const asked = askedBy(request);
     const run = async (): Promise<void> =>
       runThrough(ctx, last, asked, () => {
         isOver = true;

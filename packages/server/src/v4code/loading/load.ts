@@ -22,7 +22,7 @@ export const newLoader = async (
   packages: Readonly<Record<string, unknown>>,
 ): Promise<LoadModule> => {
   const { createJiti } = await import('jiti');
-  if (!Reflect.has(Reflect, 'metadata')) Reflect.defineProperty(Reflect, 'metadata', standIn(noMetadata));
+  if (!('metadata' in Reflect)) Object.assign(Reflect, { metadata: noMetadata });
   overruleInstalled(projectDir, packages);
   const compiler = createJiti(path.join(projectDir, 'package.json'), { fsCache: false });
   const compiled = inDist(projectDir, (given) => compiler.transform(given));
@@ -64,8 +64,6 @@ export const newLoader = async (
  * is one that does nothing, until the project loads the package that has it.
  */
 const noMetadata = (): (() => void) => () => undefined;
-
-const standIn = (value: unknown): PropertyDescriptor => ({ value, configurable: true, writable: true });
 
 interface InDist {
   readonly transform?: (options: TransformOptions) => { readonly code: string };

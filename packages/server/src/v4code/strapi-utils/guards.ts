@@ -1,19 +1,19 @@
 /**
- * Code that decides whether a request goes on, and catches errors, would let everybody pass where it has met something of v4 that is not
- * here, or is refused here. What it has met is noted beside it, so that the request ends instead, wherever the code that used it stands.
+ * Guards (policies and middlewares) decide whether a request goes on. One that catches the error of what is not available here would let
+ * everybody pass. So the error is noted beside the guard as it is made, and ends the request, wherever the code that ran into it stands.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type Koa from 'koa';
 import { isThenable, type Ready } from '../../ready.js';
 
 interface Guard {
-  /** What it has met first. */
+  /** The first such error. */
   missed: Error | null;
 }
 
 const guards = new AsyncLocalStorage<Guard>();
 
-/** To be thrown: it ends the request of the guard that runs, even if that catches it. */
+/** An error to be thrown, which ends the request of the guard that is running even if the guard catches it. */
 export const missed = (fault: Error): Error => {
   const guard = guards.getStore();
   if (guard) guard.missed ??= fault;
@@ -24,7 +24,7 @@ const refuseMissed = ({ missed: fault }: Guard): void => {
   if (fault) throw fault;
 };
 
-/** Runs a guard that passes unless `check` throws. Throws, or rejects with, what it has met if it passes all the same. */
+/** Runs a policy, which passes unless `check` throws. One that passes after a noted error throws, or rejects with, that error. */
 export const runGuard = (run: () => unknown, check: (result: unknown) => void): Ready<void> => {
   const guard: Guard = { missed: null };
   const passed = (result: unknown): void => {
@@ -36,8 +36,8 @@ export const runGuard = (run: () => unknown, check: (result: unknown) => void): 
 };
 
 /**
- * A middleware that cannot go on once it has met something that is not here, and whose response does not count then. What comes behind it
- * is none of its matter.
+ * A middleware that cannot go on after a noted error, and whose own response does not count then. Errors of what runs behind it are
+ * not noted for it.
  */
 export const guarding =
   (middleware: Koa.Middleware): Koa.Middleware =>
@@ -55,7 +55,7 @@ export const guarding =
     return isThenable(result) ? Promise.resolve(result).then(ended) : ended(result);
   };
 
-/** What makes a guard, which must have all that it asks for. Throws what it has met that is not here, even if it has caught that. */
+/** Makes a guard. A noted error is thrown even if the code that makes the guard has caught it. */
 export const makeGuard = <T>(make: () => T): T => {
   const guard: Guard = { missed: null };
   const made = guards.run(guard, make);
