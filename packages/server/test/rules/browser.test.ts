@@ -9,22 +9,12 @@ import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import zlib from 'node:zlib';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newServer } from '../../src/http/server.js';
+import { launchBrowser } from '../world/browser.js';
 import { newPeopleWorld, type PeopleWorld, password } from '../world/people.js';
 import { newTestDeps } from '../world/server.js';
-
-/** Debian's package; CHROMIUM names another browser of that family. */
-const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
-const args = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 
 /** A PNG of one color. */
 const picture = (width: number, height: number): Buffer => {
@@ -111,7 +101,7 @@ describe('a browser on a page of another origin', () => {
     );
     site.listen(0, '127.0.0.1');
     await once(site, 'listening');
-    browser = await chromium.launch({ executablePath, args });
+    browser = await launchBrowser();
     context = await browser.newContext();
     page = await context.newPage();
     await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { queryOf } from '../../../server/test/world/databases.js';
-import { accessible, dialects, drag, type Studio, settled, tall, useStudio } from './studio.js';
+import { accessible, drag, oneDialect, type Studio, settled, tall, useStudio } from './studio.js';
 
 const relation = (kind: string, target: string, rest = {}) => ({
   type: 'relation',
@@ -70,7 +70,7 @@ const save = async (page: Page): Promise<void> => {
   await page.getByText(/^Saved\./).waitFor();
 };
 
-describe.each(dialects)('relations of every kind on %s', (dialect) => {
+describe.each(oneDialect)('relations of every kind on %s', (dialect) => {
   const studio = useStudio(dialect, { prepare: addExhibits });
   const total = 10_000;
   let articles: readonly number[] = [];

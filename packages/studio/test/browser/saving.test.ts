@@ -1,7 +1,7 @@
 /** Two people at one entry, unsaved work, drafts and locales: nothing is overwritten, nothing is lost. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { accessible, dialects, hold, type Studio, settled, useStudio } from './studio.js';
+import { accessible, hold, oneDialect, type Studio, settled, useStudio } from './studio.js';
 
 type Attributes = Readonly<Record<string, unknown>>;
 
@@ -25,7 +25,7 @@ const save = (page: Page) => page.getByRole('button', { name: 'Save', exact: tru
 const textbox = (page: Page, name: string) => page.getByRole('textbox', { name: new RegExp(`^${name}`, 'i') });
 const handle = (page: Page, id: number) => page.locator(`.related-scroller li[data-id="${id}"] .related-handle`);
 
-describe.each(dialects)('saving on %s', (dialect) => {
+describe.each(oneDialect)('saving on %s', (dialect) => {
   const studio = useStudio(dialect);
 
   it('an entry that somebody else has changed is not overwritten: the difference is shown and chosen from', async () => {

@@ -21,16 +21,9 @@ import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import {
-  type Browser,
-  type BrowserContext,
-  type BrowserContextOptions,
-  chromium,
-  type Locator,
-  type Page,
-  type Request,
-} from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page, Request } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { launchBrowser } from '../../../server/test/world/browser.js';
 import { dialects, newDatabase, type TestDatabase } from '../../../server/test/world/databases.js';
 import { newFolder } from '../../../server/test/world/folders.js';
 import type {} from '../../../server/test/world/postgres.js';
@@ -84,17 +77,6 @@ export interface Studio {
   /** Keeps a picture of the page for people to look at. */
   keep(page: Page, name: string): Promise<void>;
 }
-
-/** Debian's package; CHROMIUM names another browser of that family. */
-const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
-const chromiumArgs = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 
 export interface StudioOptions {
   /** Changes the project's folder before the server starts. */
@@ -275,7 +257,7 @@ const openStudio = async (
     const { email, password, firstname, lastname } = ann;
     run('admin', 'create', '--email', email, '--password', password, '--firstname', firstname, '--lastname', lastname);
   }
-  const browser = await chromium.launch({ executablePath, args: chromiumArgs });
+  const browser = await launchBrowser();
   return {
     url,
     dir,
