@@ -20,7 +20,7 @@ import { shownState, stateOf, stateQuery } from './states.js';
 
 const seed = seedOfRun();
 /** 100 in a full run. */
-const kills = Number(process.env['DOVETAIL_KILLS'] ?? 6);
+const kills = Number(process.env['DOVETAIL_KILLS'] ?? 4);
 const clients = 8;
 
 /** The application name of the killed server's connections; the test has connections of its own. */

@@ -22,7 +22,7 @@ import { type Served, serveInProcess } from '../world/process.js';
 import { writeSmall } from '../world/small.js';
 
 const patient = path.join(import.meta.dirname, 'patient.mjs');
-const kills = Number(process.env['DOVETAIL_KILLS'] ?? 4);
+const kills = Number(process.env['DOVETAIL_KILLS'] ?? 3);
 
 const expectNothing = async (world: MediaWorld): Promise<void> => {
   expect([await world.rows(), world.files(), world.leftovers()]).toEqual([[], [], []]);

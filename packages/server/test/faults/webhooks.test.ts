@@ -16,7 +16,7 @@ import { newReceiver, type Receiver } from '../world/receiver.js';
 import { type SmallProject, writeSmall } from '../world/small.js';
 
 const project: SmallProject = { types: { note: { attributes: { text: { type: 'string' } } } } };
-const kills = Number(process.env['DOVETAIL_KILLS'] ?? 6);
+const kills = Number(process.env['DOVETAIL_KILLS'] ?? 4);
 
 interface Killable {
   readonly database: TestDatabase;

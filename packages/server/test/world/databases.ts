@@ -90,7 +90,6 @@ export const copiedDatabase = async (
 const testsInThreads = [
   'conformance/core-reads',
   'conformance/museum-reads',
-  'conformance/museum-writes',
   'conformance/repeated-writes',
   'faults/concurrency',
   'faults/constraints',
