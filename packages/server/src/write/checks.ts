@@ -192,6 +192,15 @@ const askTaken = (changes: readonly OwnedChange[], { ask }: Questions, dialect: 
   return () => issues;
 };
 
+/** Throws a `Refusal` for unique values that others have. */
+export const refuseTaken = async (changes: readonly OwnedChange[], { tx, dialect }: CheckContext): Promise<void> => {
+  const questions = newQuestions();
+  const taken = askTaken(changes, questions, dialect);
+  await questions.answer(tx, dialect);
+  const issues = taken();
+  if (issues.length > 0) refuseAll(issues);
+};
+
 /** Issues of unique values that rows have, and others too. @param rows each with its place in the body. */
 export const askUsed = async (
   rows: readonly { readonly type: EntryType; readonly id: number; readonly path: readonly string[] }[],

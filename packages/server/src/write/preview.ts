@@ -9,13 +9,15 @@ import { isSecretType, parseInstant, scalarTypes } from '../model/attributes.js'
 import type { Attribute, ScalarAttribute } from '../model/model.js';
 import { knowAhead, removeUnplaced, writePartsAhead } from './ahead.js';
 import { readPublishedAt, serverKeys } from './change.js';
+import { refuseTaken } from './checks.js';
 import { nextVersion, type StoredEntry } from './entry.js';
 import { inheritedNames } from './locales.js';
 import { adoptLooseParts } from './loose-parts.js';
 import { hashOf } from './passwords.js';
 import { placesOf } from './places.js';
 import type { Data, Preview } from './request.js';
-import { type Given, isDraftAfter, noNames, type PublishedAt, type Write } from './writing.js';
+import { changesOf } from './snapshot.js';
+import { checkContext, type Given, isDraftAfter, noNames, type PublishedAt, parseData, type Write } from './writing.js';
 
 type Open = Record<string, unknown>;
 
@@ -82,11 +84,22 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
     return true;
   };
 
+  /** Whether the data keeps all rules, before hooks add to it. Throws a `Refusal` for unique values that others have. */
+  const isValid = async (): Promise<boolean> => {
+    const publishedAt = readPublishedAt(type, data);
+    if (!publishedAt.ok) return false;
+    const draft = isDraft(publishedAt.value);
+    const { issues, change } = parseData(write, data, stored ? 'update' : 'create', draft, inherited);
+    if (issues.length > 0) return false;
+    await refuseTaken(changesOf(change, stored?.id ?? null), checkContext(write));
+    return true;
+  };
+
   return {
     complete: async (copy) => {
-      const isValid = await completeAll(copy);
-      byHooks.isSkipped = !isValid;
-      return isValid;
+      const mayBeSeen = (await isValid()) && (await completeAll(copy));
+      byHooks.isSkipped = !mayBeSeen;
+      return mayBeSeen;
     },
     writeParts: async (copy) => {
       const draft = isDraft(unwrap(readPublishedAt(type, data)));

@@ -125,8 +125,8 @@ export interface HookEvent {
 /** The data of a create or update as hooks of v4 projects see it. */
 export interface Preview {
   /**
-   * Completes a copy of the data in place. False if a value is invalid: the write is going to be refused, so hooks need not
-   * see it, as in v4.
+   * Completes a copy of the data in place. False if the data breaks a rule, as it is without what hooks would add: the write is going to
+   * be refused, so hooks need not see it, as in v4. Throws a `Refusal` for unique values that others have.
    */
   complete(copy: Record<string, unknown>): Promise<boolean>;
   /**

@@ -110,7 +110,7 @@ describe.each(dialects)('the code of a v4 project on %s', (dialect) => {
 
     // reads first: their results must not depend on the writes before them
     for (const it of [...cases.filter(isRead), ...cases.filter((one) => !isRead(one))])
-      test(titleOf(it), { timeout: 30_000 }, async () => {
+      test(titleOf(it), async () => {
         server ??= await serve(dir, await copied(), logins);
         const { fault, changed } = await play(it, server);
         if (changed) {

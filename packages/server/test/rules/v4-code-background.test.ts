@@ -86,7 +86,7 @@ describe.each(dialects)('on %s', (dialect) => {
     if (dialect === 'sqlite') expect(served.logged.join('')).toContain('waited 400 ms for a transaction');
     bounds.codeWaitMsMax = usual.codeWaitMsMax;
     expect((await post('after')).status).toBe(200);
-    await vi.waitFor(async () => expect(await texts()).toContain('after'));
+    await vi.waitFor(async () => expect(await texts()).toContain('after'), 20_000);
     expect((await texts()).includes('by the queue')).toBe(dialect !== 'sqlite');
   });
 
@@ -112,7 +112,7 @@ describe.each(dialects)('on %s', (dialect) => {
     expect((await post('slow')).status).toBe(500);
     const { strapi } = globalThis as unknown as { strapi: { goOn: () => void; slow: unknown } };
     strapi.goOn();
-    await vi.waitFor(() => expect(strapi.slow).toBeDefined());
+    await vi.waitFor(() => expect(strapi.slow).toBeDefined(), 20_000);
     expect(strapi.slow).toContain('did not end within 400 ms');
     expect(await texts()).not.toContain('by the slow hook');
   });

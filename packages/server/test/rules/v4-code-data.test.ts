@@ -333,7 +333,7 @@ describe.each(dialects)('data of code on %s', (dialect) => {
           await strapi.db.transaction(async () => { await ${mail}; await new Promise((resolve) => setTimeout(resolve, 100)); });
           return id`),
       ).toBeGreaterThan(0);
-      await vi.waitFor(() => expect(sent()).toBe(before + 1));
+      await vi.waitFor(() => expect(sent()).toBe(before + 1), 20_000);
       await run(`${someone('alone')} await ${mail}`);
       expect(sent()).toBe(before + 2);
     });
@@ -348,7 +348,7 @@ describe.each(dialects)('data of code on %s', (dialect) => {
           await rollback();
         })`);
       const { strapi } = globalThis as unknown as { strapi: { go: (() => void) | null } };
-      await vi.waitFor(() => expect(strapi.go).toBeTypeOf('function'));
+      await vi.waitFor(() => expect(strapi.go).toBeTypeOf('function'), 20_000);
       await new Promise((resolve) => setTimeout(resolve, 100));
       expect(sent()).toBe(before);
       strapi.go!();

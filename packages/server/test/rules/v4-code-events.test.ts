@@ -209,7 +209,7 @@ describe.each(dialects)('strapi.eventHub on %s', (dialect) => {
       }),
     );
     await post({ title: 'Seen' });
-    await vi.waitFor(() => expect(strapi.heard).toMatchObject([{ title: 'Seen' }, 'written']));
+    await vi.waitFor(() => expect(strapi.heard).toMatchObject([{ title: 'Seen' }, 'written']), 20_000);
     expect(await strapi.db.query('api::heard.heard').findMany()).toMatchObject([{ what: 'Seen' }]);
   });
 
@@ -223,7 +223,7 @@ describe.each(dialects)('strapi.eventHub on %s', (dialect) => {
       hub.on('entry.create', () => new Promise(() => undefined));
     });
     expect((await post({ title: 'Calm' })).status).toBe(200);
-    await vi.waitFor(() => expect(strapi.heard).toEqual(['heard']));
+    await vi.waitFor(() => expect(strapi.heard).toEqual(['heard']), 20_000);
     for (const how of ['thrown', 'rejected'])
       expect(served.logged.filter((it) => it.includes(`${how} by the listener`))).toEqual([
         expect.stringContaining('a listener of strapi.eventHub for entry.create failed'),

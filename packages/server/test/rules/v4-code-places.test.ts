@@ -203,7 +203,7 @@ describe.each(dialects)('what code finds beside its entries on %s', (dialect) =>
           return [file.name, file.caption, file.mime, contentOf(file)]`),
       ).toEqual(['a.txt', 'c', 'text/plain', 'hello']);
       expect(staged()).toEqual([]);
-      await vi.waitFor(() => expect(served.leftovers()).toEqual([]));
+      await vi.waitFor(() => expect(served.leftovers()).toEqual([]), 20_000);
     });
 
     it('leave nothing behind when they fail', async () => {

@@ -151,7 +151,7 @@ describe.each(dialects)('on %s', (dialect) => {
     });
     afterAll(() => served.close());
     // what was a part of a transaction is settled once that has ended
-    afterEach(() => vi.waitFor(() => expect(served.leftovers()).toEqual([])));
+    afterEach(() => vi.waitFor(() => expect(served.leftovers()).toEqual([]), 20_000));
 
     it('are fields and files to an action; what occurs several times is a list', async () => {
       const { status, body } = await served.form('POST', '/api/seen', {
@@ -298,7 +298,7 @@ describe.each(dialects)('on %s', (dialect) => {
       expect((await served.json('GET', '/api/upload/files')).body).toEqual(before.body);
       const kept = (before.body as { hash: string; ext: string }[]).map((it) => it.hash + it.ext);
       const stored = () => fs.readdirSync(path.join(served.dir, 'public/uploads'));
-      await vi.waitFor(() => expect(stored().sort()).toEqual(kept.sort()));
+      await vi.waitFor(() => expect(stored().sort()).toEqual(kept.sort()), 20_000);
     });
 
     it('that are malformed are a 400', async () => {

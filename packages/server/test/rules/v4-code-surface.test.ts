@@ -193,7 +193,7 @@ describe.each(dialects)('what code finds on %s', (dialect) => {
           await users.sendConfirmationEmail(user);
         })`);
       // it leaves once the transaction is over
-      await vi.waitFor(() => expect(smtp.heard).toContain('.'));
+      await vi.waitFor(() => expect(smtp.heard).toContain('.'), 20_000);
       const text = smtp.heard.join('\n').replaceAll(/=\n/g, '').replaceAll('=3D', '=');
       expect(text).toContain('RCPT TO:<mia@example.org>');
       const [, token = ''] = /confirmation=([0-9a-f]{40})/.exec(text) ?? [];
