@@ -746,4 +746,26 @@ describe.each(
       expect((await send('PUT', `/${entry.id}`, { lines: [{ id: kept.id, notes }] })).status).toBe(200);
     expect((await send('POST', '', { lines: [{ name: 'e', notes: [{ key: 'third' }] }] })).status).toBe(400);
   });
+
+  it('unique values that another row has too hinder only what sets them', async () => {
+    const made = await create({ lines: [{ name: 'a', code: 'held', notes: [{ key: 'held' }] }] });
+    await create({ lines: [{ name: 'b', code: 'late', notes: [{ key: 'late' }] }] });
+    const { db } = served;
+    // as v4 may store them, which asks without a lock
+    for (const change of [
+      `update components_shop_lines set code = 'held' where code = 'late'`,
+      `update components_shop_notes set key = 'held' where key = 'late'`,
+    ])
+      await db.write((tx) => tx.run(db.dialect.compile(sql.raw(change))));
+    const [{ id, notes }] = made.lines as readonly [Line & { readonly notes: readonly [Line] }];
+    const sent: readonly (readonly [number, Open])[] = [
+      [200, { id, price: 9 }],
+      [200, { id, notes: [{ id: notes[0].id, text: 'x' }] }],
+      [400, { id, code: 'held' }],
+      [400, { id, notes: [{ id: notes[0].id, key: 'held' }] }],
+      [400, { id, notes: [{ key: 'held' }] }],
+    ];
+    for (const [status, one] of sent)
+      expect(await send('PUT', `/${made.id}`, { lines: [one] })).toMatchObject({ status });
+  });
 });
