@@ -7,14 +7,14 @@ import { issue, refuseAll, unwrap } from '../errors.js';
 import type { EntryType, Model } from '../model/model.js';
 import { pipeline } from '../sql/pipeline.js';
 import { AheadPart, type Change, type PartChange, type PartItem } from './change.js';
-import { askUsed, checkChanges } from './checks.js';
+import { askUsed, checkChanges, findHeld, type UniqueCell } from './checks.js';
 import { idOf, isObject } from './ids.js';
 import { type OwnerKey, ownerKey } from './keys.js';
 import { looseOf } from './loose-parts.js';
 import { readContained, readParts } from './parts.js';
 import { withHashes } from './passwords.js';
 import { ownMember } from './places.js';
-import { linkLocks, planPartsAhead } from './plan.js';
+import { isUnique, linkLocks, planPartsAhead } from './plan.js';
 import { removalOf } from './removal.js';
 import type { Data, WriteRequest } from './request.js';
 import { runOperations } from './run.js';
@@ -29,7 +29,6 @@ import {
   settled,
   takeLocks,
   type Write,
-  writesAlone,
 } from './writing.js';
 
 type Open = Record<string, unknown>;
@@ -174,14 +173,29 @@ export const removeUnplaced = async (
 };
 
 /**
- * What the components of a change that have been written ahead contain by now. To be called behind the locks of the change: refuses
- * unique values that others have stored meanwhile, and components that have become part of another entry.
+ * The unique values that the write, hooks included, has stored by now in components of the change that have been written ahead, and
+ * in what they contain. The change takes their locks too.
  */
-export const checkAhead = async (change: Change, write: Write): Promise<Snapshot['parts']> => {
-  const { request, context, session, dialect } = write;
-  const placed = change.parts.flatMap(({ items }) =>
-    items.flatMap(({ id, ahead, path, change: { type } }) => (ahead === null ? [] : [{ type, id: id!, ahead, path }])),
-  );
+export const heldAhead = async (change: Change, write: Write): Promise<readonly UniqueCell[]> => {
+  const { context, session, dialect } = write;
+  const placed = placedAhead(change);
+  if (placed.length === 0) return [];
+  const contained = await readContained(placed, context.model, session.tx, dialect);
+  return findHeld(cellsSet(placed, contained, context.model), checkContext(write));
+};
+
+/**
+ * What the components of a change that have been written ahead contain by now. To be called behind the locks of the change: refuses
+ * unique values that other rows have too, and components that have become part of another entry.
+ * @param held as `heldAhead` has found them.
+ */
+export const checkAhead = async (
+  change: Change,
+  held: readonly UniqueCell[],
+  write: Write,
+): Promise<Snapshot['parts']> => {
+  const { context, session, dialect } = write;
+  const placed = placedAhead(change);
   if (placed.length === 0) return noParts;
   const contained = await readContained(placed, context.model, session.tx, dialect);
   const loose = await looseOf(
@@ -190,29 +204,59 @@ export const checkAhead = async (change: Change, write: Write): Promise<Snapshot
   );
   const taken = placed.filter((it) => it.ahead === 'loose' && !loose.has(ownerKey(it.type.uid, it.id)));
   const foreign = taken.map(({ path, id }) => issue('body.component-foreign', path.slice(0, 1), { id }));
-  // of a component that is written by itself its entry asks
-  const isAsked = request.isPartOfDraft === undefined && !writesAlone(write);
-  const used = isAsked ? await askUsed(withContained(placed, contained, context.model), checkContext(write)) : [];
-  const issues = [...foreign, ...used];
+  const issues = [...foreign, ...(await askUsed(held, checkContext(write)))];
   return issues.length > 0 ? refuseAll(issues) : contained;
 };
 
-type PartAt = Pick<PartItem, 'path'> & { readonly type: EntryType; readonly id: number };
+interface PlacedAhead extends Pick<PartItem, 'path' | 'change'> {
+  readonly type: EntryType;
+  readonly id: number;
+  readonly ahead: AheadPart['was'];
+}
 
-/** These, and all that they contain. */
-const withContained = (
-  placed: readonly PartAt[],
+/** The components of a change that have been written ahead. */
+const placedAhead = ({ parts }: Change): readonly PlacedAhead[] =>
+  parts.flatMap(({ items }) =>
+    items.flatMap(({ id, ahead, path, change }) =>
+      id === null || ahead === null ? [] : [{ type: change.type, id, ahead, path, change }],
+    ),
+  );
+
+interface SetRow extends Pick<PartItem, 'path'> {
+  readonly type: EntryType;
+  readonly id: number;
+  /** What is set of it; null: everything. */
+  readonly change: Change | null;
+}
+
+/**
+ * The unique attributes that the write has set in these components, and in all that they contain: all of what is new, and those that
+ * the request gives of what the entry had before. The others may have values that v4 has stored twice.
+ */
+const cellsSet = (
+  placed: readonly PlacedAhead[],
   contained: Snapshot['parts'],
   { types }: Model,
-): readonly PartAt[] => {
-  const all = [...placed];
-  for (let i = 0; i < all.length; i++) {
-    const { type, id, path } = all[i]!;
+): readonly UniqueCell[] => {
+  const rows: SetRow[] = placed.map(({ ahead, change, ...it }) => ({ ...it, change: ahead === 'own' ? change : null }));
+  // damaged rows may make a component contain itself
+  const seen = new Set(rows.map((it) => ownerKey(it.type.uid, it.id)));
+  for (let i = 0; i < rows.length; i++) {
+    const { type, id, path, change } = rows[i]!;
     for (const it of contained.get(ownerKey(type.uid, id)) ?? []) {
       const component = types.get(it.uid);
+      const part = change?.parts.find(({ attribute }) => attribute.name === it.attribute);
+      const key = ownerKey(it.uid, it.id);
+      if (!component || seen.has(key) || (change && !part)) continue;
+      seen.add(key);
+      const item = part?.items.find((given) => given.id === it.id && given.change.type === component);
       const at = [...path, it.attribute, ...(it.rank === null ? [] : [String(it.rank - 1)])];
-      if (component) all.push({ type: component, id: it.id, path: at });
+      rows.push({ type: component, id: it.id, path: at, change: item?.change ?? null });
     }
   }
-  return all;
+  return rows.flatMap(({ type, id, path, change }) =>
+    (change ? change.values.map((it) => it.attribute) : [...type.attributes.values()]).flatMap((it) =>
+      it.kind === 'scalar' && isUnique(it) ? [{ type, id, attribute: it, path: [...path, it.name] }] : [],
+    ),
+  );
 };

@@ -24,7 +24,7 @@ import {
   type Written,
 } from './request.js';
 import { governed } from './rights.js';
-import { type Ending, newSession, type Session, type WriteAction } from './session.js';
+import { type Ending, newSession, type Session, type WriteAction, writeActions } from './session.js';
 import { prepareUnread, prepareUpdate } from './update.js';
 import {
   acceptData,
@@ -124,7 +124,7 @@ export const newWriter = (
   /** Writes of a kind cost about the same. None with hooks, which may do anything, and once only. */
   const kindOf = (request: WriteRequest): object | undefined => {
     const hooks = hooksOf(request);
-    if (hooks && actions.some((it) => hooks.before(it) ?? hooks.after(it))) return undefined;
+    if (hooks && writeActions.some((it) => hooks.before(it) ?? hooks.after(it))) return undefined;
     const known = kinds.get(request.type) ?? { create: {}, update: {}, delete: {} };
     kinds.set(request.type, known);
     return known[request.action];
@@ -135,8 +135,6 @@ export const newWriter = (
     apply,
   };
 };
-
-const actions = ['create', 'update', 'delete'] as const;
 
 /** Times that code has chosen for an entry; hooks see them, and may set others. */
 const chosenTimes = (request: WriteRequest, now: () => number): SetTimes | null => {

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { type Issue, issue, ok, type Result, refuseAll } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
-import { type EntryType, FILE_UID, type Model, typeOf, type Uid } from '../model/model.js';
+import { type EntryType, FILE_UID, type Model, type ScalarAttribute, typeOf, type Uid } from '../model/model.js';
 import type { Gate } from '../query/selection.js';
 import { type Counted, type Dialect, type Statement, type Tx, withIds, withValues } from '../sql/dialect.js';
 import { keptStatement } from '../sql/kept.js';
@@ -201,33 +201,53 @@ export const refuseTaken = async (changes: readonly OwnedChange[], { tx, dialect
   if (issues.length > 0) refuseAll(issues);
 };
 
-/** Issues of unique values that rows have, and others too. @param rows each with its place in the body. */
-export const askUsed = async (
-  rows: readonly { readonly type: EntryType; readonly id: number; readonly path: readonly string[] }[],
+/** A unique attribute of a stored row. */
+export interface UniqueCell {
+  readonly type: EntryType;
+  readonly id: number;
+  readonly attribute: ScalarAttribute;
+  /** Of its value in the body. */
+  readonly path: readonly string[];
+}
+
+/** The cells that hold a value. */
+export const findHeld = (cells: readonly UniqueCell[], context: CheckContext): Promise<readonly UniqueCell[]> =>
+  foundBy(heldStatement, cells, context);
+
+/** Issues of values that other rows have too. @param cells that hold one: for each, the whole table may be searched. */
+export const askUsed = async (cells: readonly UniqueCell[], context: CheckContext): Promise<readonly Issue[]> =>
+  (await foundBy(usedStatement, cells, context)).map(({ path }) => issue('body.unique', path));
+
+/** The cells whose rows are found by the statement of their column. */
+const foundBy = async (
+  statementOf: (cell: UniqueCell, dialect: Dialect) => Statement,
+  cells: readonly UniqueCell[],
   { tx, dialect }: CheckContext,
-): Promise<readonly Issue[]> => {
-  const asked = groupBy(rows, (it) => it.type.uid).flatMap((them) =>
-    [...them[0]!.type.attributes.values()].flatMap((it) =>
-      it.kind === 'scalar' && isUnique(it) ? [{ rows: them, attribute: it }] : [],
-    ),
-  );
+): Promise<readonly UniqueCell[]> => {
+  const columns = groupBy(cells, (it) => `${it.type.table} ${it.attribute.column}`);
   const results = await tx.runAll(
-    asked.map(({ rows: [first, ...others], attribute: { column } }) =>
-      withIds(
-        usedStatement(first!.type, column, dialect),
-        [first!, ...others].map((it) => it.id),
-        dialect,
-      ),
-    ),
+    columns.map((them) => {
+      const ids = them.map((it) => it.id);
+      return withIds(statementOf(them[0]!, dialect), ids, dialect);
+    }),
   );
-  return asked.flatMap(({ rows: them, attribute }, i) => {
-    const used = new Set(results[i]!.map(([id]) => Number(id)));
-    return them.filter((it) => used.has(it.id)).map((it) => issue('body.unique', [...it.path, attribute.name]));
+  return columns.flatMap((them, i) => {
+    const found = new Set(results[i]!.map(([id]) => Number(id)));
+    return them.filter((it) => found.has(it.id));
   });
 };
 
+/** Selects those of given rows that have a value. */
+const heldStatement = ({ type: { table }, attribute: { column } }: UniqueCell, dialect: Dialect): Statement =>
+  keptStatement(
+    dialect,
+    `held ${table} ${column}`,
+    () =>
+      sql`select e.id from ${sql.table(table)} e where ${dialect.inIds(sql.ref('e.id'))} and ${sql.ref(`e.${column}`)} is not null`,
+  );
+
 /** Selects those of given rows of which another row has the value. */
-const usedStatement = ({ table }: EntryType, column: string, dialect: Dialect): Statement =>
+const usedStatement = ({ type: { table }, attribute: { column } }: UniqueCell, dialect: Dialect): Statement =>
   keptStatement(dialect, `used ${table} ${column}`, () => {
     const [own, other] = [sql.ref(`e.${column}`), sql.ref(`o.${column}`)];
     const guard = dialect.stillRunning ? sql`${dialect.stillRunning.someRows(sql`o.id`)} and ` : sql``;

@@ -21,16 +21,21 @@ import {
 } from './writing.js';
 
 export const prepareDelete = async (write: Write, id: number | null): Promise<PreparedWrite> => {
-  const { request, context, dialect, session } = write;
+  const { request, context, dialect, session, hooks } = write;
   const { type } = request;
-  const locks = linkTablesOf(type, context.model);
-  // others need not wait for it
+  const links = linkTablesOf(type, context.model);
+  const locks = type.localized ? [...links, siblingsLock(type)] : links;
+  // others need not wait for the hook, unless theirs run behind these locks and may write the same as it: then it does, too
+  if (hooks?.before('delete') && hooks.runsAfter()) {
+    await lockTarget(write, id);
+    await takeLocks(locks, write);
+  }
   const seen = await runHook(write, id);
   const target = seen?.id ?? id;
-  if (seen && writesAhead(write)) await lockEntry(write, seen.id);
+  await lockTarget(write, target);
   const findParts = (of: number) => readParts(type, [of], context.model, session.tx, dialect);
   const [, found, early] = await pipeline(
-    () => takeLocks(type.localized ? [...locks, siblingsLock(type)] : locks, write),
+    () => takeLocks(locks, write),
     () => findEntry(write, target, 'locked'),
     async () => (target === null ? null : findParts(target)),
   );
@@ -52,6 +57,13 @@ export const prepareDelete = async (write: Write, id: number | null): Promise<Pr
     followers: [],
     undecided,
   });
+};
+
+/** Takes the lock of the entry, which updates hold while their hooks run. @param id null for that of a single type. */
+const lockTarget = async (write: Write, id: number | null): Promise<void> => {
+  if (!writesAhead(write)) return;
+  const target = id ?? (await findEntry(write, null, 'plain'))?.id;
+  if (target !== undefined) await lockEntry(write, target);
 };
 
 /** Runs the hook before a deletion. @returns the entry that is deleted; null without a hook. */

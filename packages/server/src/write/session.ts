@@ -4,7 +4,8 @@ import type { Tx } from '../sql/dialect.js';
 import { savepoint } from '../sql/savepoint.js';
 import type { OwnerKey } from './keys.js';
 
-export type WriteAction = 'create' | 'update' | 'delete';
+export const writeActions = ['create', 'update', 'delete'] as const;
+export type WriteAction = (typeof writeActions)[number];
 
 /** An entry was written. The first update of a single type creates its entry. */
 export interface WriteEvent {

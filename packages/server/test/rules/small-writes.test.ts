@@ -187,6 +187,7 @@ describe('small writes on sqlite', () => {
             }
           : undefined,
       after: () => undefined,
+      runsAfter: () => false,
     };
     await writeNote({ title: 'one' }, null, hooks);
     expect(runs).toBe(1);

@@ -1,6 +1,7 @@
 /** Components in lifecycles: their rows are written before the hooks of the entry run, which find their ids, as in v4. */
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { fixedStatement } from '../../src/sql/compile.js';
 import { readRows } from '../../src/sql/dialect.js';
 import { errors } from '../../src/v4code/strapi-utils/errors.js';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
@@ -41,6 +42,11 @@ const files = {
   ...typeFile('tag', {
     name: { type: 'string' },
     parcels: { type: 'relation', relation: 'manyToMany', target: 'api::parcel.parcel', mappedBy: 'tags' },
+    bills: { type: 'relation', relation: 'manyToMany', target: 'api::bill.bill', mappedBy: 'tags' },
+  }),
+  ...typeFile('bill', {
+    title: { type: 'string' },
+    tags: { type: 'relation', relation: 'manyToMany', target: 'api::tag.tag', inversedBy: 'bills' },
   }),
   ...typeFile('parcel', {
     title: { type: 'string' },
@@ -73,13 +79,17 @@ const files = {
   ...coreFile('Router', 'box'),
   ...coreFile('Router', 'parcel'),
   ...coreFile('Router', 'page'),
+  ...coreFile('Router', 'bill'),
   'src/api/order/content-types/order/lifecycles.js': watching,
   'src/api/parcel/content-types/parcel/lifecycles.js': watching,
   'src/api/page/content-types/page/lifecycles.js': watching,
+  'src/api/bill/content-types/bill/lifecycles.js': `
+    const count = (event) => strapi.counted(event);
+    module.exports = { beforeDelete: count, afterCreate: count };`,
   'src/index.js': `module.exports = { async bootstrap({ strapi }) {
     ${allowing}
     const actions = ['find', 'findOne', 'create', 'update', 'delete'];
-    await allow('public', [...actions.flatMap((it) => ['${order}.' + it, 'api::box.box.' + it, 'api::parcel.parcel.' + it, 'api::page.page.' + it]), 'api::page.page.createLocalization', 'api::tag.tag.find', 'api::tag.tag.update', 'plugin::upload.content-api.upload']);
+    await allow('public', [...actions.flatMap((it) => ['${order}.' + it, 'api::box.box.' + it, 'api::parcel.parcel.' + it, 'api::bill.bill.' + it, 'api::page.page.' + it]), 'api::page.page.createLocalization', 'api::tag.tag.find', 'api::tag.tag.update', 'plugin::upload.content-api.upload']);
     strapi.seen = [];
     strapi.after = [];
     const heard = (event) => {
@@ -109,6 +119,7 @@ interface Shown extends Open {
 interface Code {
   seen: Open[];
   after: Open[];
+  counted: ((event: { readonly action: string }) => unknown) | undefined;
   change: ((data: Open, event: { readonly params: Open }) => unknown) | undefined;
   heard: (readonly [name: string, params: unknown, result: unknown])[] | undefined;
   hear:
@@ -126,6 +137,7 @@ interface Code {
   readonly db: {
     query(uid: string): {
       findMany(params: object): Promise<Line[]>;
+      create(params: object): Promise<Line>;
       update(params: object): Promise<unknown>;
       count(): Promise<number>;
     };
@@ -724,12 +736,77 @@ describe.each(
         expect(strapi.seen).toHaveLength(6);
       });
 
+      const waiting = fixedStatement('select count(*) from pg_locks where not granted');
+      /** Resolves once a statement waits for a lock. */
+      const somebodyWaits = async () => {
+        while (Number((await served.db.read(() => readRows(waiting)))[0]![0]) === 0);
+      };
+
+      it('a deletion of the entry waits for them, and nobody for it', async () => {
+        const [first, other] = await Promise.all(
+          ['a', 'b'].map(async (name) => {
+            const { body } = await served.json('POST', '/api/parcels?populate=lines', { data: { lines: [{ name }] } });
+            return (body as { data: { id: number; attributes: Shown } }).data;
+          }),
+        );
+        strapi.seen = [];
+        let deletion: Promise<number> | undefined;
+        const others: unknown[] = [];
+        strapi.change = async () => {
+          deletion = parcel('DELETE', `/${first!.id}`, {});
+          await somebodyWaits();
+          others.push((await served.json('PUT', '/api/tags/1', { data: { parcels: [other!.id] } })).status);
+        };
+        const changed = { tags: [1], lines: [{ id: first!.attributes.lines[0]!.id, name: 'c' }] };
+        expect(await parcel('PUT', `/${first!.id}`, changed)).toBe(200);
+        expect([await deletion, others, strapi.seen.length]).toEqual([200, [200], 1]);
+      });
+
+      it('of a deletion, creations wait whose hooks afterwards may write the same', async () => {
+        const bill = async (method: string, path: string) =>
+          (await served.json(method, `/api/bills${path}`, { data: { tags: [1] } })).body as { data: { id: number } };
+        const { id } = (await strapi.entityService.create('api::box.box', { data: { title: 'total' } })) as Shown;
+        const count = () => strapi.entityService.update('api::box.box', id, { data: { title: 'counted' } });
+        strapi.counted = () => undefined;
+        const made = await bill('POST', '');
+        const counted: string[] = [];
+        let creation: Promise<unknown> | undefined;
+        strapi.counted = async ({ action }) => {
+          counted.push(action);
+          await count();
+          if (action !== 'beforeDelete') return;
+          creation ??= bill('POST', '');
+          await somebodyWaits();
+        };
+        expect([await bill('DELETE', `/${made.data.id}`), await creation]).toMatchObject([
+          { data: made.data },
+          { data: {} },
+        ]);
+        // nothing was done again
+        expect(counted).toEqual(['beforeDelete', 'afterCreate']);
+      });
+
       it('one of two with the same unique value is refused, wherever it is', async () => {
         for (const same of [{ code: 'same' }, { notes: [{ key: 'same' }] }]) {
           strapi.change = meeting(2);
           const twice = ['x', 'y'].map((name) => parcel('POST', '', { lines: [{ name, ...same }] }));
           expect((await Promise.all(twice)).sort()).toEqual([200, 400]);
         }
+      });
+
+      it('so is one of two whose hooks set the same', async () => {
+        const meet = meeting(2);
+        if (env.COMPONENTS)
+          strapi.hear = ({ action, model, params }) => {
+            if (`${model.uid} ${action}` === `${line} beforeCreate`) (params as { data: Open }).data['code'] = 'heard';
+          };
+        strapi.change = async (data) => {
+          await meet();
+          if (!env.COMPONENTS)
+            data['lines'] = [await strapi.db.query(line).create({ data: { name: 'own', code: 'heard' } })];
+        };
+        const twice = ['x', 'y'].map((name) => parcel('POST', '', { lines: [{ name }] }));
+        expect((await Promise.all(twice)).sort()).toEqual([200, 400]);
       });
     });
 
@@ -745,5 +822,54 @@ describe.each(
     for (const notes of [[{ id: kept.notes[0]!.id, key: 'k' }], [{ key: 'other' }, { key: 'third' }]])
       expect((await send('PUT', `/${entry.id}`, { lines: [{ id: kept.id, notes }] })).status).toBe(200);
     expect((await send('POST', '', { lines: [{ name: 'e', notes: [{ key: 'third' }] }] })).status).toBe(400);
+  });
+
+  it('unique values that hooks set are refused if another row has them', async () => {
+    await create({ lines: [{ name: 'a', code: 'first' }] });
+    const own = await create({ lines: [{ name: 'b' }] });
+    const before = await counts();
+    const rows = strapi.db.query(line);
+    const changes: readonly ((data: Open) => Promise<unknown>)[] = [
+      // of a component of the request
+      (data) => rows.update({ where: { id: (data['lines'] as Line[])[0]!.id }, data: { code: 'first' } }),
+      // of one that takes its place
+      async (data) => {
+        data['lines'] = [(await rows.create({ data: { name: 'own', code: 'first' } })).id];
+      },
+      // of one of its own, while the request has the same
+      () => rows.create({ data: { name: 'own', code: 'second' } }),
+    ];
+    for (const change of changes) {
+      strapi.change = change;
+      const data = { lines: [{ name: 'c', code: change === changes[2] ? 'second' : null }] };
+      expect(await send('POST', '', data)).toMatchObject({
+        status: 400,
+        error: { message: 'This attribute must be unique' },
+      });
+      expect((await send('PUT', `/${own.id}`, data)).status).toBe(400);
+    }
+    expect(await counts()).toEqual(before);
+  });
+
+  it('unique values that another row has too hinder only what sets them', async () => {
+    const made = await create({ lines: [{ name: 'a', code: 'held', notes: [{ key: 'held' }] }] });
+    await create({ lines: [{ name: 'b', code: 'late', notes: [{ key: 'late' }] }] });
+    const { db } = served;
+    // as v4 may store them, which asks without a lock
+    for (const change of [
+      `update components_shop_lines set code = 'held' where code = 'late'`,
+      `update components_shop_notes set key = 'held' where key = 'late'`,
+    ])
+      await db.write((tx) => tx.run(db.dialect.compile(sql.raw(change))));
+    const [{ id, notes }] = made.lines as readonly [Line & { readonly notes: readonly [Line] }];
+    const sent: readonly (readonly [number, Open])[] = [
+      [200, { id, price: 9 }],
+      [200, { id, notes: [{ id: notes[0].id, text: 'x' }] }],
+      [400, { id, code: 'held' }],
+      [400, { id, notes: [{ id: notes[0].id, key: 'held' }] }],
+      [400, { id, notes: [{ key: 'held' }] }],
+    ];
+    for (const [status, one] of sent)
+      expect(await send('PUT', `/${made.id}`, { lines: [one] })).toMatchObject({ status });
   });
 });

@@ -13,6 +13,7 @@ export const idleHooks: HooksOf = () => ({
       await preview.take(plain(seen) as Open, null);
   },
   after: () => undefined,
+  runsAfter: () => false,
 });
 
 const ofEntries: HooksOf = (request) => (request.type.kind === 'component' ? undefined : idleHooks(request));
