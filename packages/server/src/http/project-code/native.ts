@@ -18,7 +18,9 @@ import { readRows } from '../../sql/dialect.js';
 import type { BoundCode } from '../../v4code/code.js';
 import { isPlainData, storableIn } from '../../v4code/data/entities.js';
 import { type EntryBody, entryBodyOf, receivedFiles } from '../../v4code/data/files.js';
+import { withPlainParameters } from '../../v4code/data/queries.js';
 import { withLocalDates } from '../../v4code/data/query-changes.js';
+import { requestContext } from '../../v4code/data/scope.js';
 import { asBody } from '../../v4code/data/values.js';
 import { type CoreAction, isMembers, type Members } from '../../v4code/loading/parts.js';
 import type { CodeContext, Native } from '../../v4code/native.js';
@@ -221,15 +223,18 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
       const caller: KnownCaller = { ...(whose ?? anyCaller), who: { kind: 'public' } };
       const context = contextFor(type, { caller, defaultLocale: null, format: 'v4' }, {}, site);
       const action = type.kind === 'single' ? 'single' : 'find';
-      const query = objectQuery(lookedAt(given) as QueryObject);
+      const query = objectQuery(withPlainParameters(lookedAt(given)) as QueryObject);
       catchable(() => unwrap(site.reader.check({ action, type, id: null, query }, context)));
     },
     allowedQuery: (given, type, whose) => {
       const caller: KnownCaller = { ...(whose ?? anyCaller), who: { kind: 'public' } };
-      return allowedQuery(given, type, {
+      const ctx = requestContext();
+      const whole = {
         reader: site.reader,
         context: contextFor(type, { caller, defaultLocale: null, format: 'v4' }, {}, site),
-      });
+        ...(ctx ? { before: () => contexts.askedQuery(ctx) } : {}),
+      };
+      return catchable(() => allowedQuery(given, type, whole));
     },
     callerOf,
     addsCreators: (ctx) => contexts.changedQuery(requestOf(ctx))?.addsCreators === true,
