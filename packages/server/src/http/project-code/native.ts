@@ -163,7 +163,8 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
 
   const answer: Native['answer'] = (ctx, type, action) => {
     const { request }: Partial<CodeContext> = ctx;
-    const given = idIn(ctx);
+    // a list has no id, whatever the route calls its parameters
+    const given = action === 'find' ? undefined : idIn(ctx);
     const id = given === undefined ? null : parseId(given, limits.integerMax);
     if (given !== undefined && id === null) throw new Refusal(issue('http.not-found', []));
     const koa = requestOf(ctx);
@@ -209,9 +210,10 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
         return absentOrThrown(fault);
       }
     },
-    validateQuery: (ctx, type) => {
+    validateQuery: (ctx, type, asked) => {
       const context = contextFor(type, { caller: callerOf(ctx), defaultLocale: null, format: 'v4' }, {}, site);
-      const action = type.kind === 'single' ? 'single' : idIn(ctx) === undefined ? 'find' : 'findOne';
+      const isOfOne = asked !== 'find' && parseId(idIn(ctx) ?? '', limits.integerMax) !== null;
+      const action = type.kind === 'single' ? 'single' : isOfOne ? 'findOne' : 'find';
       const koa = requestOf(ctx);
       const query = sourceOf(koa, contexts.changedQuery(koa), type);
       const leftOut = catchable(() => unwrap(site.reader.check({ action, type, id: null, query }, context)));

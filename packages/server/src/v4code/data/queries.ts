@@ -132,7 +132,7 @@ const ofIds = (given: unknown): unknown => {
 /** No entry has it. */
 const NO_ID = 0;
 
-const isNumeric = (text: string): boolean => text.trim() !== '' && Number.isFinite(Number(text));
+const isNumeric = (text: string): boolean => /^\d+$/.test(text);
 
 /** The condition on a scalar: a value, a list of values, or operators. */
 const valueCondition = (given: unknown, type: EntryType, naming: Naming): unknown => {

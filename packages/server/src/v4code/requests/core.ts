@@ -186,7 +186,7 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
     name: ServiceMember,
     run: (query: Params, service: Callable) => Promise<Shown>,
   ): Promise<unknown> => {
-    const isIgnoredInPart = native().validateQuery(ctx, type);
+    const isIgnoredInPart = native().validateQuery(ctx, type, name === 'find' ? 'find' : undefined);
     const members = service();
     // what the server ignores may mean something to the service
     const query = isIgnoredInPart ? sanitized(ctx) : withPermittedPopulate(queryIn(ctx), type, populating(ctx));
