@@ -84,12 +84,22 @@ const textOf = (query: QueryObject): string | null => {
       if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) return String(value);
       if (typeof value === 'function' || typeof value === 'symbol')
         throw new TypeError(`a query holds data only, and "${name}" is a ${typeof value}`);
+      const named = Array.isArray(value) ? namedMemberOf(value) : null;
+      if (named !== null)
+        throw new TypeError(`a query holds data only, and the list "${name}" has a member "${named}"`);
       return value;
     });
   } catch (fault) {
     if (fault instanceof RangeError) return null;
     throw fault;
   }
+};
+
+/** A member of a list that is none of its items, such as the condition that lodash merges into a list; null if there is none. */
+export const namedMemberOf = (list: readonly unknown[]): string | null => {
+  // indexes come first
+  const last = Object.keys(list).at(-1);
+  return last === undefined || (/^(?:0|[1-9]\d*)$/.test(last) && Number(last) < list.length) ? null : last;
 };
 
 /** A node that is being filled. */

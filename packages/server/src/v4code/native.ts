@@ -34,8 +34,11 @@ export interface Native extends NativeEndpoints {
    * error, which code may catch.
    */
   perform(ctx: CodeContext, type: EntryType, action: CoreAction): Ready<unknown>;
-  /** Throws the refusal of an invalid query. @returns whether some of it is ignored. */
-  validateQuery(ctx: CodeContext, type: EntryType): boolean;
+  /**
+   * Throws the refusal of an invalid query. @param asked `find`: it is of a list; by default of an entry if the path has an id.
+   * @returns whether some of it is ignored.
+   */
+  validateQuery(ctx: CodeContext, type: EntryType, asked?: 'find'): boolean;
   /** The query without parameters that are not of the content API. */
   queryOf(ctx: CodeContext): Members;
   /** A query without what `validateQuery` would refuse, and what the server ignores. @param caller null: everything but private attributes is allowed. */

@@ -1,7 +1,10 @@
 /** What project code sets as conditions is never lost on the way, and what bodies have as `__proto__` never reaches it. */
+import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
+
+const lodash = createRequire(import.meta.url).resolve('lodash');
 
 /** Code of the test, as a function of strapi and the context. */
 const running = (code: string): string => encodeURIComponent(code);
@@ -55,8 +58,8 @@ const files = {
     `({ strapi }) => ({
       async run(ctx) {
         // the text of the request is the code that runs
-        const run = new (Object.getPrototypeOf(async () => {}).constructor)('strapi', 'ctx', ctx.request.body.code);
-        try { return { result: (await run(strapi, ctx)) ?? null }; }
+        const run = new (Object.getPrototypeOf(async () => {}).constructor)('strapi', 'ctx', '_', ctx.request.body.code);
+        try { return { result: (await run(strapi, ctx, require(${JSON.stringify(lodash)}))) ?? null }; }
         catch (fault) { return { fault: fault.name + ': ' + fault.message }; }
       },
     })`,
@@ -171,6 +174,12 @@ describe.each(dialects)('conditions of code on %s', (dialect) => {
             { data: null, error: expect.objectContaining({ status: 500 }) as unknown },
           ]);
         }
+    });
+
+    it('a list with a member that has a name is refused', async () => {
+      const guard = 'Object.assign(ctx.request.query.filters, { id: 1 })';
+      const { status, body } = await ask(`${path}?filters[]=1`, guard);
+      expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('filters is a list with a member')]);
     });
 
     it('an attribute with nothing inside is refused', async () => {
@@ -383,6 +392,135 @@ describe.each(dialects)('conditions of code on %s', (dialect) => {
       const ofBody = `const { code, ...where } = ctx.request.body; return ${find}({ where });`;
       expect(await run(ofBody, { title: 'two' })).toEqual(await run(`${find}({ where: { title: 'two' } })`));
       await faultOf(`strapi.db.query('api::memo.memo').findMany({ where: { [Symbol('or')]: [] } })`);
+    });
+  });
+
+  describe('merged into what a client asks for', () => {
+    beforeAll(async () => {
+      await run(`[
+        await strapi.entityService.create('api::topic.topic', { data: { id: 71, name: 'mine' } }),
+        await strapi.entityService.create('api::topic.topic', { data: { id: 72, name: 'theirs' } }),
+        await strapi.entityService.create('api::reply.reply', { data: { text: 'mine', topic: 71 } }),
+        await strapi.entityService.create('api::reply.reply', { data: { text: 'theirs', topic: 72 } }),
+      ]`);
+    });
+    const asking = async (search: string, code: string): Promise<unknown> =>
+      (await served.json('POST', `/api/run-admitted?${search}`, { code })).body;
+
+    const ways = {
+      'merged and assigned': '_.merge({}, ctx.query, { filters: { topic: { id: 71 } } })',
+      'merged in place': '_.merge(ctx.query, { filters: { topic: { id: 71 } } })',
+      'set in place': `_.set(ctx.query, 'filters.topic.id.$eq', 71)`,
+      'beside the others': '{ ...ctx.query, filters: { ...ctx.query.filters, topic: { id: 71 } } }',
+      'in a group with them': '{ ...ctx.query, filters: { $and: [ctx.query.filters ?? {}, { topic: { id: 71 } }] } }',
+      'merged into a group': '_.merge({}, ctx.query, { filters: { $and: [{ topic: { id: 71 } }] } })',
+    };
+    const sanitized = `const query = await strapi.controller('api::reply.reply').sanitizeQuery(ctx);`;
+    const ends = {
+      'super.find': `return (await strapi.controller('api::reply.reply').find(ctx)).data.map((it) => it.attributes.text)`,
+      'a service': `${sanitized} return (await strapi.service('api::reply.reply').find(query)).results.map((it) => it.text)`,
+      entityService: `return (await strapi.entityService.findMany('api::reply.reply', { filters: ctx.query.filters })).map((it) => it.text)`,
+    };
+    const searches = [
+      '',
+      'filters[]=x',
+      'filters[0][topic]=72',
+      'filters[25][topic]=72',
+      'filters[topic][]=',
+      'filters[topic][0]=72',
+      'filters[topic]=72&filters[topic]=71',
+      'filters[topic][0][id]=72',
+      'filters[topic][id]=72',
+      'filters[topic][id][]=72',
+      'filters[topic][id][$bad]=72',
+      'filters[topic][id]=71&filters[topic][$or]=x',
+      'filters[topic][$or][0][id]=72',
+      'filters[$and]=x',
+      'filters[$and][0]=x',
+      'filters[$and][0][topic][0][id]=72',
+      'filters[$and][topic]=72',
+      'filters[$or][0][topic]=72',
+      'filters[$not][topic]=71',
+    ];
+
+    describe.each(Object.entries(ways))('%s', (way, change) => {
+      it.each(Object.entries(ends))('a condition of code holds in %s', async (_title, end) => {
+        for (const search of searches) {
+          const code = `${way.endsWith('in place') ? '' : 'ctx.query = '}${change}; ${end}`;
+          const answer = (await asking(search, code)) as { readonly result?: unknown; readonly fault?: string };
+          // what is no query may be refused
+          expect([search, answer.result ?? []]).toEqual([
+            search,
+            search === '' ? ['mine'] : expect.not.arrayContaining(['theirs']),
+          ]);
+          if (answer.fault !== undefined)
+            expect([search, answer.fault]).toEqual([search, expect.stringMatching(/^ValidationError: /)]);
+        }
+      });
+    });
+
+    it('assigned, a list with names is an object of all its members, as in v4', async () => {
+      const merged = `ctx.query = ${ways['merged and assigned']};`;
+      for (const search of ['filters[]=x', 'filters[topic][]=72', 'filters[0][topic]=72', 'filters[topic][25][id]=72'])
+        expect([search, await asking(search, `${merged} ${ends['a service']}`)]).toEqual([
+          search,
+          { result: ['mine'] },
+        ]);
+      expect(
+        await asking('filters[topic][0]=72&own[]=1', `${merged} return [ctx.request.query.filters, ctx.query.own]`),
+      ).toEqual({ result: [{ topic: { 0: '72', id: 71 } }, ['1']] });
+    });
+
+    it.each([
+      ['populate', 'populate[0]=topic', `{ populate: { topic: { fields: ['name'] } } }`],
+      ['pagination', 'pagination[0]=3', '{ pagination: { pageSize: 1 } }'],
+    ])('%s is what code has set', async (name, search, own) => {
+      const find = `return strapi.controller('api::reply.reply').find(ctx)`;
+      expect(await asking(search, `ctx.query = _.merge({}, ctx.query, ${own}); ${find}`)).toEqual({
+        fault: expect.stringContaining('ValidationError: Invalid parameter') as unknown,
+      });
+      expect(await asking(search, `_.merge(ctx.query, ${own}); ${find}`)).toEqual({
+        fault: expect.stringContaining(`ValidationError: ${name} is a list with a member`) as unknown,
+      });
+    });
+
+    it('calls throw for a list with names', async () => {
+      const list = `Object.assign(['x'], { id: 1 })`;
+      for (const call of [
+        `strapi.entityService.findMany('api::reply.reply', { filters: ${list} })`,
+        `strapi.entityService.findMany('api::reply.reply', { filters: { topic: ${list} } })`,
+        `strapi.entityService.findMany('api::reply.reply', { populate: ${list} })`,
+        `strapi.entityService.findMany('api::reply.reply', { populate: { topic: { filters: ${list} } } })`,
+        `strapi.entityService.findMany('api::reply.reply', { sort: ${list} })`,
+        `strapi.entityService.findMany('api::reply.reply', { fields: ${list} })`,
+        `strapi.entityService.count('api::reply.reply', { filters: { $and: ${list} } })`,
+        `strapi.service('api::reply.reply').find({ pagination: ${list} })`,
+        `strapi.db.query('api::reply.reply').findMany({ where: { id: { $in: ${list} } } })`,
+        `strapi.db.query('api::reply.reply').findMany({ orderBy: ${list} })`,
+        `strapi.db.query('api::reply.reply').deleteMany({ where: ${list} })`,
+      ])
+        expect([call, await faultOf(call)]).toEqual([
+          call,
+          expect.stringMatching(/^ValidationError: .* is a list with/),
+        ]);
+    });
+
+    it('a condition that sanitizeQuery would take out with that of the client is a refusal', async () => {
+      const code = `ctx.query.filters = { topic: { $or: { ...ctx.query.filters?.topic, id: 71 } } }; ${ends['a service']}`;
+      expect(await asking('filters[topic][x]=1', code)).toEqual({
+        fault: expect.stringMatching(/^ValidationError: /) as unknown,
+      });
+    });
+
+    it('null that is assigned finds nothing, as an empty text in a query string; in calls it is no value', async () => {
+      await run(`strapi.entityService.create('api::reply.reply', { data: { topic: 71 } })`);
+      const assigned = `ctx.query = { ...ctx.query, filters: { ...ctx.query.filters, text: null } };`;
+      for (const end of [ends['super.find'], ends['a service']])
+        expect(await asking('', `${assigned} ${end}`)).toEqual({ result: [] });
+      expect(await asking('', `${assigned} return ctx.query.filters`)).toEqual({ result: { text: '' } });
+      expect(await run(`strapi.entityService.findMany('api::reply.reply', { filters: { text: null } })`)).toHaveLength(
+        1,
+      );
     });
   });
 

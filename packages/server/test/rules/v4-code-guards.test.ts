@@ -588,6 +588,7 @@ describe('what guards use and is not here', () => {
     'instead',
     'plugin',
     'condition',
+    'list',
     'alias',
     'import',
     'later',
@@ -611,6 +612,9 @@ describe('what guards use and is not here', () => {
         module.exports = (ctx, config, { strapi }) => quiet(() => strapi.plugin('content-type-builder').service('any'));`,
       'src/policies/condition.js': `const quiet = require('../utils/quiet');
         module.exports = (ctx, config, { strapi }) => quiet(() => strapi.db.query('api::fine.fine').findOne({ where: { title: undefined } }));`,
+      ...guarded('list', `policies: ['global::list']`),
+      'src/policies/list.js': `const quiet = require('../utils/quiet');
+        module.exports = (ctx, config, { strapi }) => quiet(() => strapi.entityService.findMany('api::fine.fine', { filters: Object.assign([], { title: 'x' }) }));`,
       ...guarded('alias', `policies: ['global::alias']`),
       ...guarded('import', `policies: ['global::import']`),
       ...guarded('later', `policies: ['global::fine', 'global::later']`),
@@ -646,6 +650,7 @@ describe('what guards use and is not here', () => {
     ['instead', 500],
     ['plugin', 500],
     ['condition', 500],
+    ['list', 400],
     ['alias', 500],
     ['import', 500],
     ['later', 500],

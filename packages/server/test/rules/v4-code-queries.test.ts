@@ -250,7 +250,18 @@ describe.each(dialects)('queries of code on %s', (dialect) => {
     const find = (conditions: string): Promise<unknown> =>
       run(`[await notes.findMany({ where: ${conditions}, orderBy: 'stars' }), await entityService.findMany(NOTE, { filters: ${conditions}, sort: 'stars' })]
         .map((rows) => rows.map((it) => it.title))`);
-    for (const id of [`'one'`, `{ $eq: 'one' }`, `['one']`, `{ $in: ['one'] }`, `'12x'`, `''`]) {
+    for (const id of [
+      `'one'`,
+      `{ $eq: 'one' }`,
+      `['one']`,
+      `{ $in: ['one'] }`,
+      `'12x'`,
+      `''`,
+      `'0x1'`,
+      `'1e3'`,
+      `' 1'`,
+      `'1.0'`,
+    ]) {
       expect([id, await find(`{ $or: [{ slug: 'one' }, { id: ${id} }] }`)]).toEqual([id, [['one'], ['one']]]);
       expect([id, await find(`{ $or: [{ slug: 'two' }, { writer: ${id} }] }`)]).toEqual([id, [['two'], ['two']]]);
       expect([id, await find(`{ writer: { id: ${id} } }`)]).toEqual([id, [[], []]]);

@@ -32,6 +32,7 @@ const files = {
     { method: 'GET', path: '/shelf/raw', handler: 'book.raw', config: { auth: false } },
     { method: 'GET', path: '/shelf/util', handler: 'book.util', config: { auth: false } },
     { method: 'GET', path: '/shelf/more', handler: 'book.more' },
+    { method: 'GET', path: '/shelf/more/:id', handler: 'book.more' },
     { method: 'GET', path: '/shelf/parts/:how', handler: 'book.parts' },
     { method: 'GET', path: '/shelf/:what', handler: 'book.shelf', config: { auth: false } },
     { method: 'POST', path: '/shelf/:what', handler: 'book.shelf', config: { auth: false } },
@@ -250,7 +251,11 @@ describe.each(dialects)('on %s', (dialect) => {
     });
 
     it('what an action adds to the answer of super.find is sent', async () => {
-      expect(JSON.parse((await served.ask('/api/shelf/more')).text)).toMatchObject({ extra: 'kept' });
+      const { text } = await served.ask('/api/shelf/more?pagination[pageSize]=1');
+      expect(JSON.parse(text)).toMatchObject({ extra: 'kept' });
+      // a list has no id, whatever the path has in its place
+      for (const id of ['first', '1', '99'])
+        expect([id, (await served.ask(`/api/shelf/more/${id}?pagination[pageSize]=1`)).text]).toEqual([id, text]);
     });
 
     it('what an action takes apart and puts together again is the same answer', async () => {

@@ -1,12 +1,14 @@
 /** Queries that code has changed, as the server reads them: no condition of theirs is lost on the way. */
+
 import type { Grammar } from '../../query/brackets.js';
-import { objectQuery, type QueryObject } from '../../query/objects.js';
+import { namedMemberOf, objectQuery, type QueryObject } from '../../query/objects.js';
 import { parameterName } from '../../query/parameters.js';
 import type { QuerySource } from '../../query/raw.js';
 import type { ChangedQuery } from '../../query/searches.js';
-import { withDefiniteConditions } from '../../v4code/data/queries.js';
+import { withDefiniteConditions, withPlainParameters } from '../../v4code/data/queries.js';
 import { isCreatorName } from '../../v4code/data/query-changes.js';
 import { isMembers, type Members } from '../../v4code/loading/parts.js';
+import { isPlainCondition } from '../../v4code/strapi-utils/dates.js';
 
 /** @param before the query of the request. @param textOf a query string, which few ask for. */
 export const newChangedQuery = (query: Members, before: Members, textOf: (query: Members) => string): ChangedQuery =>
@@ -29,7 +31,8 @@ class QueryOfCode implements ChangedQuery {
     return addsCreators(this.#query['populate'], this.#before['populate']);
   }
   source(grammar?: Grammar, change: (query: Members) => Members = (it) => it): QuerySource {
-    const placed = change(grammar ? placedBy(grammar, this.#query, this.#before) : this.#query);
+    const query = withPlainParameters(this.#query);
+    const placed = change(grammar ? placedBy(grammar, query, this.#before) : query);
     return objectQuery(withDefiniteConditions(withoutOthers(placed)) as unknown as QueryObject);
   }
 }
@@ -91,6 +94,25 @@ const placedBy = (grammar: Grammar, query: Members, before: Members): Members =>
 
 /** What an object has under a name; anything else is what it is. */
 const inside = (held: unknown, name: string): unknown => (isMembers(held) ? held[name] : held);
+
+/**
+ * What code assigns to `ctx.query` as v4 has it then, which writes a query string of it and reads that: null is an empty text, and a list
+ * with members that have names (of a list and an object lodash makes one) is an object with all of them. The very same where nothing differs.
+ */
+export const asAssigned = (query: Members): Members => {
+  const written = isMembers(query) ? asWritten(query) : query;
+  return isMembers(written) ? written : query;
+};
+
+const asWritten = (value: unknown): unknown => {
+  if (value === null) return '';
+  if (!Array.isArray(value) && !isPlainCondition(value)) return value;
+  const members = Object.entries(value);
+  const written = members.map(([name, it]) => [name, asWritten(it)] as const);
+  const isNamed = Array.isArray(value) && namedMemberOf(value) !== null;
+  if (!isNamed && written.every(([, it], i) => it === members[i]![1])) return value;
+  return Array.isArray(value) && !isNamed ? written.map(([, it]) => it) : Object.fromEntries(written);
+};
 
 /** Whether two values say the same. The order of members counts, and `{ a: undefined }` is not `{}`. */
 export const isSameQuery = (one: unknown, other: unknown): boolean => {

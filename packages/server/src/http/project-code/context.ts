@@ -13,8 +13,9 @@ import { catchable, errorResponse, nameOfStatus, phraseOf } from '../../v4code/s
 import { missed } from '../../v4code/strapi-utils/guards.js';
 import { absentInContext, missing } from '../../v4code/strapi-utils/missing.js';
 import { JSON_TYPE } from '../respond.js';
+import { searchOf } from '../target.js';
 import { untouchedAnswer } from './answers.js';
-import { isSameQuery, newChangedQuery } from './changed.js';
+import { asAssigned, isSameQuery, newChangedQuery } from './changed.js';
 
 /** The parsed query of a request, once anyone has looked at it. */
 const QUERY = Symbol('query');
@@ -32,6 +33,8 @@ export interface Contexts {
   route(ctx: object, params: Readonly<Record<string, string>>, path: string): void;
   /** The query as code has changed it; null if it is what the URL says. */
   changedQuery(ctx: Koa.Context): ChangedQuery | null;
+  /** The query of the URL that was asked for, whatever code has made of it. */
+  askedQuery(ctx: object): Record<string, unknown>;
 }
 
 /** The parsed query of a request, as the server reads it. */
@@ -107,6 +110,7 @@ export const newContexts = async (settings: {
       const given = givenQuery(ctx);
       return given && newChangedQuery(given, isStandIn(ctx) ? {} : parse(ctx.request.querystring), textOf);
     },
+    askedQuery: (ctx) => parse(searchOf((ctx as Koa.Context).originalUrl)),
   };
 };
 
@@ -229,7 +233,7 @@ const extendQuery = (koa: Koa, parse: ParseQuery): void => {
       return this[QUERY];
     },
     set(this: QueriedRequest, value: Record<string, unknown>) {
-      this[QUERY] = value;
+      this[QUERY] = asAssigned(value);
       this[QUERY_TEXT] = this.querystring;
     },
   });

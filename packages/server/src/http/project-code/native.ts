@@ -18,7 +18,9 @@ import { readRows } from '../../sql/dialect.js';
 import type { BoundCode } from '../../v4code/code.js';
 import { isPlainData, storableIn } from '../../v4code/data/entities.js';
 import { type EntryBody, entryBodyOf, receivedFiles } from '../../v4code/data/files.js';
+import { withPlainParameters } from '../../v4code/data/queries.js';
 import { withLocalDates } from '../../v4code/data/query-changes.js';
+import { requestContext } from '../../v4code/data/scope.js';
 import { asBody } from '../../v4code/data/values.js';
 import { type CoreAction, isMembers, type Members } from '../../v4code/loading/parts.js';
 import type { CodeContext, Native } from '../../v4code/native.js';
@@ -161,7 +163,8 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
 
   const answer: Native['answer'] = (ctx, type, action) => {
     const { request }: Partial<CodeContext> = ctx;
-    const given = idIn(ctx);
+    // a list has no id, whatever the route calls its parameters
+    const given = action === 'find' ? undefined : idIn(ctx);
     const id = given === undefined ? null : parseId(given, limits.integerMax);
     if (given !== undefined && id === null) throw new Refusal(issue('http.not-found', []));
     const koa = requestOf(ctx);
@@ -207,9 +210,10 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
         return absentOrThrown(fault);
       }
     },
-    validateQuery: (ctx, type) => {
+    validateQuery: (ctx, type, asked) => {
       const context = contextFor(type, { caller: callerOf(ctx), defaultLocale: null, format: 'v4' }, {}, site);
-      const action = type.kind === 'single' ? 'single' : idIn(ctx) === undefined ? 'find' : 'findOne';
+      const isOfOne = asked !== 'find' && parseId(idIn(ctx) ?? '', limits.integerMax) !== null;
+      const action = type.kind === 'single' ? 'single' : isOfOne ? 'findOne' : 'find';
       const koa = requestOf(ctx);
       const query = sourceOf(koa, contexts.changedQuery(koa), type);
       const leftOut = catchable(() => unwrap(site.reader.check({ action, type, id: null, query }, context)));
@@ -221,15 +225,18 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
       const caller: KnownCaller = { ...(whose ?? anyCaller), who: { kind: 'public' } };
       const context = contextFor(type, { caller, defaultLocale: null, format: 'v4' }, {}, site);
       const action = type.kind === 'single' ? 'single' : 'find';
-      const query = objectQuery(lookedAt(given) as QueryObject);
+      const query = objectQuery(withPlainParameters(lookedAt(given)) as QueryObject);
       catchable(() => unwrap(site.reader.check({ action, type, id: null, query }, context)));
     },
     allowedQuery: (given, type, whose) => {
       const caller: KnownCaller = { ...(whose ?? anyCaller), who: { kind: 'public' } };
-      return allowedQuery(given, type, {
+      const ctx = requestContext();
+      const whole = {
         reader: site.reader,
         context: contextFor(type, { caller, defaultLocale: null, format: 'v4' }, {}, site),
-      });
+        ...(ctx ? { before: () => contexts.askedQuery(ctx) } : {}),
+      };
+      return catchable(() => allowedQuery(given, type, whole));
     },
     callerOf,
     addsCreators: (ctx) => contexts.changedQuery(requestOf(ctx))?.addsCreators === true,

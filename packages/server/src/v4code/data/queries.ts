@@ -12,7 +12,13 @@ import {
   typeLabel,
 } from '../../model/model.js';
 import { lenientFlag } from '../../query/lenient.js';
-import type { FilterObject, PopulateObject, QueryObject, SortObject } from '../../query/objects.js';
+import {
+  type FilterObject,
+  namedMemberOf,
+  type PopulateObject,
+  type QueryObject,
+  type SortObject,
+} from '../../query/objects.js';
 import { isOperatorName } from '../../query/operators.js';
 import { scalarOfColumn } from '../../query/resolving.js';
 import { isMembers, type Members, UNPARSED } from '../loading/parts.js';
@@ -72,7 +78,9 @@ interface Naming {
 export const filtersOf = (given: unknown, type: EntryType, model: Model, unknownNames: UnknownNames): FilterObject =>
   (given === undefined || given === null
     ? {}
-    : joinedList(entryConditions(given, type, { model, unknownNames }))) as FilterObject;
+    : joinedList(
+        entryConditions(withPlainLists(given, `a condition of ${type.uid}`), type, { model, unknownNames }),
+      )) as FilterObject;
 
 /** A list at the root is of conditions that all hold. */
 const joinedList = (conditions: unknown): unknown =>
@@ -124,7 +132,7 @@ const ofIds = (given: unknown): unknown => {
 /** No entry has it. */
 const NO_ID = 0;
 
-const isNumeric = (text: string): boolean => text.trim() !== '' && Number.isFinite(Number(text));
+const isNumeric = (text: string): boolean => /^\d+$/.test(text);
 
 /** The condition on a scalar: a value, a list of values, or operators. */
 const valueCondition = (given: unknown, type: EntryType, naming: Naming): unknown => {
@@ -230,6 +238,25 @@ const isPlain = (value: Members): boolean => {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 };
 
+/**
+ * Throws where a list has members with names, at any depth: lodash puts what is merged into a list there, and whoever reads its items would
+ * lose it. @param what it is, for the message.
+ */
+export const withPlainLists = <Value>(value: Value, what: string): Value => {
+  const named = Array.isArray(value) ? namedMemberOf(value) : null;
+  if (named !== null)
+    throw missed(new ValidationError(`${what} is a list with a member "${named}", which has no place in a list`));
+  if (Array.isArray(value) || (isMembers(value) && isPlain(value)))
+    for (const inner of Object.values(value)) withPlainLists(inner, what);
+  return value;
+};
+
+/** The same for each parameter of a query. */
+export const withPlainParameters = (query: Members): Members => {
+  for (const [name, value] of Object.entries(query)) withPlainLists(value, name);
+  return query;
+};
+
 /** A query that code has changed: throws where a condition would be lost on the way to the read line. */
 export const withDefiniteConditions = (query: Members): Members => {
   const look = (value: unknown, isCondition: boolean): void => {
@@ -271,6 +298,7 @@ const soleTarget = (attribute: NestedAttribute, model: Model): EntryType | undef
 
 /** `'author.name:desc,title'` as v4 shows it to hooks: `[{ author: { name: 'desc' } }, { title: 'asc' }]`. Objects stay as they are. */
 export const sortsOf = (given: unknown): unknown => {
+  withPlainLists(given, 'a sort');
   if (Array.isArray(given)) return given.flatMap(sortsOf);
   if (typeof given !== 'string') return given;
   return given
@@ -307,6 +335,7 @@ export const fieldsOf = (
   unknownNames: UnknownNames,
 ): readonly string[] | undefined => {
   if (given === undefined || given === null) return undefined;
+  withPlainLists(given, `fields of ${type.uid}`);
   const names = (Array.isArray(given) ? given : String(given).split(',')).map((it) => String(it).trim());
   if (names.includes('*')) return undefined;
   const scalars = names.flatMap((name) => {
@@ -331,6 +360,7 @@ export const populateOf = (
   if (given === undefined || given === null || given === false) return undefined;
   if (isEverything(given)) return '*';
   if (typeof given === 'string') return given;
+  withPlainLists(given, `populate of ${type.uid}`);
   if (Array.isArray(given)) return given.filter((it) => typeof it === 'string');
   if (!isMembers(given)) return undefined;
   const tree: Record<string, unknown> = {};

@@ -1,6 +1,7 @@
 /** What is left of a query when its caller may not ask for all of it. */
 import cloneDeep from 'lodash/cloneDeep.js';
 import isEqual from 'lodash/isEqual.js';
+import isMatch from 'lodash/isMatch.js';
 import once from 'lodash/once.js';
 import { type Caller, newGate, serverGate } from '../../access/access.js';
 import { type Issue, type IssueCode, Refusal } from '../../errors.js';
@@ -9,7 +10,7 @@ import { objectQuery, type QueryObject } from '../../query/objects.js';
 import type { ResolveContext } from '../../query/resolve.js';
 import type { Gate, ReadAction } from '../../query/selection.js';
 import type { Reader } from '../../read/find.js';
-import { isEverything } from '../data/queries.js';
+import { isEverything, isGroup, withPlainParameters } from '../data/queries.js';
 import { type Populating, withPermittedPopulate } from '../data/query-changes.js';
 import type { Members } from '../loading/parts.js';
 import type { Native } from '../native.js';
@@ -37,7 +38,8 @@ export const lookedAt = (query: Members): Members =>
 
 /**
  * A query without the parts that are refused or ignored: each is taken out where its issue says, or else, if it is refused, its
- * whole parameter.
+ * whole parameter. What would take a condition of code with it is refused instead.
+ * @param before the query of the request, which code may have changed; the query itself by default.
  */
 export const allowedQuery = (
   query: Members,
@@ -46,23 +48,77 @@ export const allowedQuery = (
     reader,
     context,
     action = type.kind === 'single' ? 'single' : 'find',
-  }: { readonly reader: Reader; readonly context: ResolveContext; readonly action?: ReadAction },
+    before = () => query,
+  }: {
+    readonly reader: Reader;
+    readonly context: ResolveContext;
+    readonly action?: ReadAction;
+    readonly before?: () => Members;
+  },
 ): Members => {
   const parameters = (areLooked: boolean): Members =>
     Object.fromEntries(Object.entries(query).filter(([name]) => looked.includes(name) === areLooked));
-  const allowed = cloneDeep(parameters(true));
+  const allowed = cloneDeep(withPlainParameters(parameters(true)));
+  const mayRemove = (it: Issue, path = it.path): void => {
+    if (takesOwnCondition(it, memberAt(allowed, path), before, path)) throw new Refusal(it);
+  };
   for (;;) {
     const request = { action, type, id: null, query: objectQuery(allowed as QueryObject) };
     const checked = reader.check(request, { ...context, notesAll: true });
     const removed = checked.ok
-      ? lastFirst(checked.value.map((it) => it.issue)).filter((it) => removeIgnored(allowed, it, type))
-      : lastFirst(checked.issues).filter(({ path }) => removePart(allowed, path));
+      ? lastFirst(checked.value.map((it) => it.issue)).filter((it) => {
+          mayRemove(it);
+          return removeIgnored(allowed, it, type);
+        })
+      : lastFirst(checked.issues).filter((it) => {
+          mayRemove(it);
+          return removePart(allowed, it.path);
+        });
     if (removed.length > 0) continue;
     if (checked.ok) return { ...parameters(false), ...allowed };
     const first = checked.issues[0]!;
-    if (!removeAt(allowed, first.path.slice(0, 1))) throw new Refusal(first);
+    const parameter = first.path.slice(0, 1);
+    mayRemove(first, parameter);
+    if (!removeAt(allowed, parameter)) throw new Refusal(first);
   }
 };
+
+/**
+ * Whether a condition would go that the request did not have. One that code alone has set is taken out, as in v4, for its name, which no
+ * client decides.
+ */
+const takesOwnCondition = (
+  { code }: Issue,
+  removed: unknown,
+  before: () => Members,
+  path: readonly string[],
+): boolean => {
+  const start = conditionsAt(path);
+  if (start === -1 || removed === undefined) return false;
+  const isIndex = (it: string): boolean => /^\d+$/.test(it);
+  const rest = path.slice(start + 1);
+  const at = rest.findIndex((it) => !isGroup(it) && !isIndex(it));
+  // code may have put the conditions of the request into a group
+  const asked = groupsIn(memberAt(before(), path.slice(0, start + 1)))
+    .map((it) => memberAt(it, at === -1 ? [] : rest.slice(at)))
+    .filter((it) => it !== undefined);
+  if (asked.length === 0) return !ofNames.has(code);
+  return !asked.some((it) => isEqual(it, removed) || (isHolder(it) && isHolder(removed) && isMatch(it, removed)));
+};
+
+/** Conditions, and those inside their groups. */
+const groupsIn = (conditions: unknown): readonly unknown[] => {
+  if (!isHolder(conditions)) return [conditions];
+  const inner = Object.entries(conditions).filter(([name]) => Array.isArray(conditions) || isGroup(name));
+  return [conditions, ...inner.flatMap(([, it]) => groupsIn(it))];
+};
+
+const ofNames: ReadonlySet<IssueCode> = new Set<IssueCode>([
+  'query.unknown-name',
+  'query.not-filterable',
+  'query.hidden',
+  'query.unknown-operator',
+]);
 
 // a start does without: to make the first one takes several milliseconds
 const inOrder = once(() => new Intl.Collator('en', { numeric: true }));
@@ -79,8 +135,7 @@ const lastFirst = (issues: readonly Issue[]): readonly Issue[] =>
  */
 const removeIgnored = (query: Members, issue: Issue, type: EntryType): boolean => {
   const { code, path } = issue;
-  // what is populated may have this name, too
-  const start = path.findLastIndex((it, i) => it === 'filters' && path[i - 1] !== 'populate');
+  const start = conditionsAt(path);
   // with what is empty without it: a group of nothing is a condition to code
   if (start !== -1 && start < path.length - 1)
     return removeAt(memberAt(query, path.slice(0, start)), path.slice(start));
@@ -93,6 +148,10 @@ const removeIgnored = (query: Members, issue: Issue, type: EntryType): boolean =
   if (code === 'query.expected-object') return replace(holder, path.at(-1)!, {});
   return (understood.has(code) || isText || isBelow) && remove(holder, path.at(-1)!);
 };
+
+/** Where a path has `filters`, which what is populated may be called, too; -1 if it leads to no condition. */
+const conditionsAt = (path: readonly string[]): number =>
+  path.findLastIndex((it, i) => it === 'filters' && path[i - 1] !== 'populate');
 
 /** Of the project, which populates nothing by itself. */
 const isOwnWord = (text: unknown, path: readonly string[], { attributes }: EntryType): boolean =>

@@ -6,7 +6,7 @@ import type { PageFacts } from '../data/db.js';
 import type { Entities, Entity } from '../data/entities.js';
 import { type EntityParams, type EntityService, idOf } from '../data/entity-service.js';
 import { entryBodyOf } from '../data/files.js';
-import { ONLY_ENTRY, POPULATES_PUBLISHED } from '../data/queries.js';
+import { ONLY_ENTRY, POPULATES_PUBLISHED, withPlainLists } from '../data/queries.js';
 import { type Populating, withPermittedPopulate } from '../data/query-changes.js';
 import { currentSession } from '../data/scope.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from '../loading/parts.js';
@@ -110,6 +110,7 @@ interface AskedPage {
 
 /** @param given `pagination` of a query. */
 export const pageOf = (given: unknown, { defaultLimit, maxLimit, withCount }: RestLimits): AskedPage => {
+  withPlainLists(given, 'pagination');
   const asked = isMembers(given) ? given : {};
   const number = (name: string): number | undefined => (asked[name] === undefined ? undefined : Number(asked[name]));
   const largest = maxLimit ?? limits.rowsMax;
@@ -185,7 +186,7 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
     name: ServiceMember,
     run: (query: Params, service: Callable) => Promise<Shown>,
   ): Promise<unknown> => {
-    const isIgnoredInPart = native().validateQuery(ctx, type);
+    const isIgnoredInPart = native().validateQuery(ctx, type, name === 'find' ? 'find' : undefined);
     const members = service();
     // what the server ignores may mean something to the service
     const query = isIgnoredInPart ? sanitized(ctx) : withPermittedPopulate(queryIn(ctx), type, populating(ctx));
