@@ -24,19 +24,20 @@ import { newDescriptions } from './descriptions.js';
 import { newEventHub } from './event-hub.js';
 import { type CodeConfig, readCodeConfig } from './loading/config.js';
 import { addDefaults, type SettingsInForce } from './loading/defaults.js';
-import { describeFault, newEnv } from './loading/env.js';
+import { describeFault, newEnv, placeOf } from './loading/env.js';
 import { CodeFault, type LoadModule, moduleAt, newLoader } from './loading/load.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from './loading/parts.js';
 import type { Native } from './native.js';
 import { newPackages, type PackageSite, type Packages } from './packages.js';
 import { newPlugins } from './plugins/plugins.js';
 import { readProjectCode } from './read.js';
+import { middlewareOf } from './requests/chains.js';
 import { newCoreController, newCoreService, type RestLimits } from './requests/core.js';
 import { newRegistry, type Registry } from './requests/registry.js';
 import { newRouteTable, type RouteTable } from './requests/routes.js';
 import { newUserReads } from './requests/user-reads.js';
 import { newStrapi, type Strapi } from './strapi.js';
-import { guarding, makeGuard } from './strapi-utils/guards.js';
+import { guarding, onUnguarded } from './strapi-utils/guards.js';
 import { withMissing } from './strapi-utils/missing.js';
 
 export interface CodeOptions {
@@ -171,6 +172,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       rest: { ...(isMembers(api['rest']) ? api['rest'] : {}), prefix: binding.prefix, ...rest },
     };
     addDefaults(config, { ...binding, dir });
+    onUnguarded(tellingOnce(dir, log));
     const native = (): Native => started(hold.native, 'the content API');
     const views = newViews(model);
     const descriptions = newDescriptions(model, code.schemas);
@@ -319,6 +321,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
         return async (ctx, next) => (await loaded)(ctx, next);
       },
       types: model.types,
+      dir,
       prefix: binding.prefix,
       native,
       isPlain: core.isPlain,
@@ -379,6 +382,19 @@ const administratorFields = [
   'preferedLanguage',
 ];
 
+/** Tells of what code has missed where nothing ends its request: it may catch the error. Once for each place of the project. */
+const tellingOnce = (dir: string, log: Pick<FastifyBaseLogger, 'error'>): ((fault: Error) => void) => {
+  const told = new Set<string>();
+  return (fault) => {
+    const place = placeOf(fault, dir);
+    if (place === null) return;
+    const at = `${place.file}:${place.line}`;
+    if (told.has(at)) return;
+    told.add(at);
+    log.error(`${at}: ${fault.message}. Where code catches this error, access must not depend on it`);
+  };
+};
+
 /** Stands for an object that is made later. */
 const later = <T extends object>(get: () => T): T =>
   new Proxy({} as T, {
@@ -422,7 +438,7 @@ const globalsOf = async (listed: unknown, deps: GlobalsDeps): Promise<readonly M
     const factory =
       typeof resolve === 'string' ? await resolved(resolve, deps) : deps.registry.middleware(String(name), '');
     if (!isCallable(factory)) throw new CodeFault(`config/middlewares: there is no middleware "${name ?? resolve}"`);
-    globals.push(guarding(makeGuard(() => factory(config, { strapi: deps.strapi }) as Middleware)));
+    globals.push(middlewareOf(factory, config, { ...deps, where: 'config/middlewares', name: name ?? resolve }));
   }
   return globals;
 };

@@ -667,7 +667,16 @@ describe('what guards use and is not here', () => {
       'src/utils/rows.js': `module.exports = (strapi) => { try { return strapi.db.connection; } catch { return null; } };`,
       'src/middlewares/made.js': `module.exports = (config, { strapi }) => { const rows = require('../utils/rows')(strapi); return (ctx, next) => rows ? ctx.forbidden() : next(); };`,
     };
-    expect(await refusal(files)).toContain('strapi.db.connection is not available');
+    expect(await refusal(files)).toMatch(
+      /^the route GET \/notes: the middleware "global::made" cannot be made: strapi.db.connection is not available.*\(src\/utils\/rows.js:1\)$/,
+    );
+  });
+
+  it('refuses the start where it makes a guard over everything', async () => {
+    const made = `module.exports = (config, { strapi }) => {\n  const { rows } = config.source;\n  return (ctx, next) => next(); };`;
+    expect(
+      await refusal({ 'config/middlewares.js': `module.exports = ['global::made'];`, 'src/middlewares/made.js': made }),
+    ).toMatch(/^config\/middlewares: the middleware "global::made" cannot be made: .*\(src\/middlewares\/made.js:2\)$/);
   });
 
   it('is in the log with its place', async () => {
@@ -675,6 +684,160 @@ describe('what guards use and is not here', () => {
     const logged = served.logged.join('');
     expect(logged).toContain('strapi.db.connection is not available');
     expect(logged).toContain('src/utils/allow.js:2');
+  });
+});
+
+const aNote = 'api::note.note';
+const asking = (method: string, params: string): string => `strapi.db.query('${aNote}').${method}(${params})`;
+const entities = (method: string, params: string): string => `strapi.entityService.${method}('${aNote}', ${params})`;
+/** Policies that ask whether to refuse, and pass if that fails, by what they ask. */
+const asked: Readonly<Record<string, readonly [status: number, question: string]>> = {
+  operator: [500, asking('findMany', `{ where: { meta: { $contains: 'deny' } } }`)],
+  count: [500, asking('count', `{ where: { age: { $startsWith: '1' } } }`)],
+  'entity service': [400, entities('findMany', `{ filters: { meta: { $contains: 'deny' } } }`)],
+  service: [400, `strapi.service('${aNote}').find({ filters: { meta: { $contains: 'deny' } } })`],
+  groups: [500, asking('findMany', `{ groupBy: 'title' }`)],
+  order: [500, asking('findMany', `{ orderBy: { id: 'sideways' } }`)],
+  number: [500, asking('findMany', `{ where: { id: { $gt: 'abc' } } }`)],
+  column: [500, asking('findMany', `{ select: ['nothing'] }`)],
+  nobody: [500, `strapi.plugin('users-permissions').service('user').fetch(undefined)`],
+  'long text': [500, asking('create', `{ data: { title: 'x'.repeat(1000) } }`)],
+  list: [500, asking('create', `{ data: { title: ['a'] } }`)],
+  'no number': [500, asking('create', `{ data: { title: NaN } }`)],
+  'long text of an entity': [400, entities('create', `{ data: { title: 'x'.repeat(1000), code: 'long' } }`)],
+  // v4 refuses these too
+  required: [200, entities('create', `{ data: { title: 'no code' } }`)],
+  'own length': [200, entities('create', `{ data: { title: 'a', code: 'longer than ten' } }`)],
+  transaction: [500, `strapi.db.transaction()`],
+  router: [500, `ctx.router.stack`],
+  captures: [500, `ctx.captures`],
+  matched: [500, `ctx.matched`],
+  permissions: [500, `strapi.plugin('users-permissions').service('permission').findRolePermissions(2)`],
+  'permissions by uid': [500, `strapi.service('plugin::users-permissions.permission').findPublicPermissions()`],
+  providers: [500, `strapi.service('plugin::users-permissions.providers').connect('google', {})`],
+  'is there': [403, `'connection' in strapi.db && 'fs' in strapi && !('own' in strapi)`],
+  scope: [403, `ctx.state.route.config.auth.scope.includes('${aNote}.told')`],
+  nothing: [200, asking('findOne', `{ where: { title: 'deny' } }`)],
+};
+
+describe.each(dialects)('what guards ask and is refused here on %s', (dialect) => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    const routes = Object.entries(asked).map(
+      ([name, [, question]]) =>
+        `{ method: 'GET', path: '/asked/${name.replaceAll(' ', '-')}', handler: 'note.told', config: { policies: [(ctx, config, { strapi }) => quiet(() => ${question})] } },`,
+    );
+    served = await serveCode(dialect, {
+      ...typeFile('note', {
+        title: text,
+        age: { type: 'integer' },
+        meta: { type: 'json' },
+        code: { type: 'string', required: true, maxLength: 10 },
+      }),
+      ...coreFile('Controller', 'note', `{ told: (ctx) => ctx.state.route.config.auth ?? 'none' }`),
+      'src/api/note/routes/asked.js': `
+        const quiet = async (ask) => { try { return !(await ask()); } catch { return true; } };
+        module.exports = { routes: [ ${routes.join('\n')}
+          { method: 'GET', path: '/session', handler: 'note.told', config: { middlewares: [async (ctx, next) => {
+            try { if (ctx.session.count === undefined) return ctx.forbidden(); } catch {}
+            return next();
+          }] } },
+          { method: 'GET', path: '/scope/own', handler: 'note.told', config: {} },
+          { method: 'GET', path: '/scope/none', handler: 'note.told', config: { auth: { scope: [] } } },
+          { method: 'GET', path: '/scope/other', handler: 'note.told', config: { auth: { scope: ['${aNote}.told', '${aNote}.find'] } } },
+          { method: 'GET', path: '/scope/open', handler: 'note.told', config: { auth: false } },
+          { method: 'GET', path: '/scope/function', handler: (ctx) => ctx.state.route.config.auth ?? 'none', config: {} },
+        ] };`,
+      ...index('', open(`${aNote}.told`, `${aNote}.find`)),
+    });
+  });
+  afterAll(() => served.close());
+
+  it.each(Object.entries(asked).map(([name, [status]]) => [name, status] as const))(
+    'lets nobody pass who would not in v4, even if they catch its error: %s',
+    async (name, status) => {
+      expect((await served.json('GET', `/api/asked/${name.replaceAll(' ', '-')}`)).status).toBe(status);
+    },
+  );
+
+  it('lets nobody pass without a session', async () => {
+    expect((await served.json('GET', '/api/session')).status).toBe(500);
+  });
+
+  it.each([
+    ['own', { scope: [`${aNote}.told`] }],
+    ['none', { scope: [`${aNote}.told`] }],
+    ['other', { scope: [`${aNote}.told`, `${aNote}.find`] }],
+  ])('finds the permissions that a route asks for: %s', async (name, auth) => {
+    expect((await served.json('GET', `/api/scope/${name}`)).body).toEqual(auth);
+  });
+
+  it('finds no permissions where a route asks for none', async () => {
+    expect((await served.ask('/api/scope/open')).text).toBe('false');
+    expect((await served.json('GET', '/api/scope/function')).status).toBe(401);
+  });
+});
+
+describe('a guard that keeps what it could not find', () => {
+  let served: CodeProject;
+  const kept = `strapi.db.connection.select('id')`;
+  beforeAll(async () => {
+    const guards = {
+      memo: `{ policies: ['global::memo'] }`,
+      again: `{ policies: ['global::memo'] }`,
+      other: `{ policies: ['global::other'] }`,
+      cached: `{ middlewares: ['global::cached'] }`,
+      early: `{ middlewares: ['global::early'] }`,
+      client: `{ policies: ['global::client'] }`,
+    };
+    const routes = Object.entries(guards).map(
+      ([name, config]) =>
+        `{ method: 'GET', path: '/${name}', handler: () => 'open', config: { auth: false, ...${config} } },`,
+    );
+    served = await serveCode('sqlite', {
+      ...typeFile('note', { title: text }),
+      'src/api/note/routes/kept.js': `module.exports = { routes: [ ${routes.join('\n')}
+        { method: 'GET', path: '/action', handler: () => { try { return strapi.db.metadata; } catch { return 'open'; } }, config: { auth: false } },
+      ] };`,
+      'src/utils/quiet.js': `module.exports = async (ask) => { try { return await ask(); } catch { return []; } };`,
+      'src/policies/memo.js': `const quiet = require('../utils/quiet'); let rows;
+        module.exports = async (ctx, config, { strapi }) => { rows ??= await quiet(() => ${kept}); return rows.length === 0; };`,
+      'src/policies/other.js': `module.exports = () => true;`,
+      'src/policies/client.js': `const quiet = require('../utils/quiet');
+        module.exports = async ({ request }, config, { strapi }) => (await quiet(() => ${asking('findMany', `{ where: { title: { [request.query.by]: 'deny' } } }`)})).length === 0;`,
+      'src/middlewares/cached.js': `const quiet = require('../utils/quiet'); let rows;
+        module.exports = (config, { strapi }) => async (ctx, next) => { rows ??= await quiet(() => ${kept}); return rows.length === 0 ? next() : ctx.forbidden(); };`,
+      'src/middlewares/early.js': `const quiet = require('../utils/quiet');
+        module.exports = (config, { strapi }) => {
+          const rows = Promise.resolve().then(() => quiet(() => ${kept}));
+          return async (ctx, next) => ((await rows).length === 0 ? next() : ctx.forbidden());
+        };`,
+    });
+  });
+  afterAll(() => served.close());
+
+  it.each(['memo', 'cached', 'early'])('opens no route from then on: %s', async (name) => {
+    const statuses = [];
+    for (let i = 0; i < 3; i++) statuses.push((await served.json('GET', `/api/${name}`)).status);
+    expect(statuses).toEqual([500, 500, 500]);
+  });
+
+  it('opens none of its routes, and leaves others alone', async () => {
+    await served.json('GET', '/api/memo');
+    expect((await served.json('GET', '/api/again')).status).toBe(500);
+    expect((await served.json('GET', '/api/other')).status).toBe(200);
+  });
+
+  it('goes on where only the request was refused', async () => {
+    expect((await served.json('GET', '/api/client?by=$none')).status).toBe(500);
+    expect((await served.json('GET', '/api/client?by=$eq')).status).toBe(200);
+  });
+
+  it('is told of where it is no guard, once for each place', async () => {
+    for (let i = 0; i < 2; i++) expect((await served.ask('/api/action')).text).toBe('open');
+    expect(served.logged.filter((it) => it.includes('access must not depend on it'))).toEqual([
+      expect.stringMatching(/src\/api\/note\/routes\/kept.js:\d+: strapi.db.metadata is not available/),
+    ]);
   });
 });
 

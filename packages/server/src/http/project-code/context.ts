@@ -10,6 +10,8 @@ import type { QuerySource } from '../../query/raw.js';
 import type { ChangedQuery } from '../../query/searches.js';
 import type { Answer } from '../../read/find.js';
 import { catchable, errorResponse, nameOfStatus, phraseOf } from '../../v4code/strapi-utils/errors.js';
+import { missed } from '../../v4code/strapi-utils/guards.js';
+import { absentInContext, missing } from '../../v4code/strapi-utils/missing.js';
 import { JSON_TYPE } from '../respond.js';
 import { untouchedAnswer } from './answers.js';
 import { isSameQuery, newChangedQuery } from './changed.js';
@@ -77,7 +79,7 @@ export const newContexts = async (settings: {
   extendQuery(koa, parse);
   extendBody(koa);
   extendHelpers(koa);
-  refuseSessions(koa);
+  refuseAbsent(koa);
   // of streams as bodies: whoever sends them sees it too
   koa.context.onerror = ignored;
   const Context = contextClass(koa);
@@ -306,18 +308,27 @@ const textOf = (message: unknown): string => {
   return typeof message === 'string' ? message : '';
 };
 
-/** There are no sessions, which code is told; it may make its own. */
-const refuseSessions = (koa: Koa): void => {
-  if ('session' in koa.context) return;
-  Object.defineProperty(koa.context, 'session', {
-    configurable: true,
-    get() {
-      throw new Error('ctx.session is not available: this server keeps no sessions');
-    },
-    set(this: object, value: unknown) {
-      Object.defineProperty(this, 'session', { value, configurable: true, enumerable: true, writable: true });
-    },
+/** There are no sessions, and nothing of v4's router, which code is told; it may make its own. */
+const refuseAbsent = (koa: Koa): void => {
+  const refuse = (name: string, get: (this: Koa.Context) => undefined): void => {
+    if (name in koa.context) return;
+    Object.defineProperty(koa.context, name, {
+      configurable: true,
+      get,
+      set(this: object, value: unknown) {
+        Object.defineProperty(this, name, { value, configurable: true, enumerable: true, writable: true });
+      },
+    });
+  };
+  refuse('session', () => {
+    throw missed(new Error('ctx.session is not available: this server keeps no sessions'));
   });
+  for (const name of absentInContext)
+    refuse(name, function () {
+      // before a route is found v4 has none of it either
+      if (this.state['route'] !== undefined) throw missing(`ctx.${name}`);
+      return undefined;
+    });
 };
 
 const extendHelpers = (koa: Koa): void => {

@@ -1,7 +1,10 @@
 /** `strapi.db.query(uid)`: rows of a type with v4's lifecycles around every operation, and no validation. */
+import { type Issue, issueKinds, Refusal, statusOf } from '../../errors.js';
+import { limits } from '../../limits.js';
 import type { Uid } from '../../model/model.js';
 import { type Callable, isMembers, type Members } from '../loading/parts.js';
 import { faultOfCode, ValidationError } from '../strapi-utils/errors.js';
+import { refused } from '../strapi-utils/guards.js';
 import type { Entities, Entity, WriteOptions } from './entities.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
 import { type FindParams, ONLY_ENTRY } from './queries.js';
@@ -162,7 +165,7 @@ export const newQueryEngine = (
   const withManyHooks = <T>(operated: Operated, params: object, run: (params: FindParams) => Promise<T>): Promise<T> =>
     entities.transaction(() => withHooks(operated, params, run));
 
-  return rules === 'bare' ? mapMethods(engine, asFault) : engine;
+  return mapMethods(engine, told(rules));
 };
 
 const managed = [
@@ -184,17 +187,45 @@ export const newEntityManager = (query: (uid: Uid) => QueryEngine): Record<strin
     managed.map((name) => [name, (uid: Uid, ...given: readonly unknown[]) => (query(uid)[name] as Callable)(...given)]),
   );
 
-const asFault =
+/** Makes a method throw what code is told, which guards cannot pass over where v4 would have done what is refused here. */
+const told =
+  (rules: Rules) =>
   <Args extends readonly unknown[], T>(method: (...given: Args) => Promise<T>) =>
   async (...given: Args): Promise<T> => {
     try {
       return await method(...given);
     } catch (fault) {
-      throw faultOfCode(fault);
+      const said = rules === 'bare' ? faultOfCode(fault) : fault;
+      throw isOfThisServer(fault, rules) ? refused(said) : said;
     }
   };
 
-const mapMethods = (engine: QueryEngine, change: typeof asFault): QueryEngine =>
+/** Whether v4 might have answered, or stored what was given: it has fewer bounds, and no rules of types. */
+const isOfThisServer = (fault: unknown, rules: Rules): boolean => {
+  const refusal = fault instanceof Error && fault.cause instanceof Refusal ? fault.cause : fault;
+  if (!(refusal instanceof Refusal)) return false;
+  return refusal.issues.some((it) => {
+    if (!it.code.startsWith('body.')) return it.code.startsWith('query.') || statusOf[issueKinds[it.code].name] >= 500;
+    return rules === 'bare' ? !refusedByDatabases.has(it.code) : isBeyondColumn(it) || unstorable.has(it.code);
+  });
+};
+
+/** What v4's database layer refuses too. */
+const refusedByDatabases: ReadonlySet<Issue['code']> = new Set(['body.check', 'body.number', 'body.unique']);
+
+/** Values that pass v4's rules for what is published. */
+const unstorable: ReadonlySet<Issue['code']> = new Set([
+  'body.password-too-long',
+  'body.text',
+  'body.too-deep',
+  'body.unstorable',
+]);
+
+/** A text that is too long for where it is kept, and not by a rule of the project. */
+const isBeyondColumn = (it: Issue): boolean =>
+  it.code === 'body.max-length' && it.facts.max === limits.stringCharactersMax;
+
+const mapMethods = (engine: QueryEngine, change: ReturnType<typeof told>): QueryEngine =>
   Object.fromEntries(
     Object.entries(engine).map(([name, method]) => [name, change(method as (...given: unknown[]) => Promise<unknown>)]),
   ) as unknown as QueryEngine;

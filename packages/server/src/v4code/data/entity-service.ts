@@ -1,6 +1,7 @@
 /** `strapi.entityService`: flat entities by uid, with rules, hashed passwords and v4's leniency. */
 import type { EntryType, Uid } from '../../model/model.js';
 import { isMembers, type Members } from '../loading/parts.js';
+import { refusing } from '../strapi-utils/guards.js';
 import { newQueryEngine, type PageFacts, type QueryEngine } from './db.js';
 import type { Entities, Entity } from './entities.js';
 import type { Lifecycles } from './lifecycles.js';
@@ -55,7 +56,7 @@ export const newEntityService = (deps: {
   const paramsOf = (type: EntryType, params: EntityParams = {}): FindParams => {
     const { filters, sort, limit, start, publicationState, locale, _q } = params;
     return {
-      where: filtersOf(filters, type, entities.model, 'ignore'),
+      where: refusing(() => filtersOf(filters, type, entities.model, 'ignore')),
       ...shownBy(type, params),
       ...(sort === undefined ? {} : { orderBy: sortsOf(sort) }),
       ...(limit === undefined ? {} : { limit }),
@@ -68,7 +69,7 @@ export const newEntityService = (deps: {
 
   const shownBy = (type: EntryType, { fields, populate }: EntityParams = {}): FindParams => {
     const select = fieldsOf(fields, type, 'ignore');
-    const populated = populateOf(populate, type, entities.model, 'ignore');
+    const populated = refusing(() => populateOf(populate, type, entities.model, 'ignore'));
     return {
       ...(select === undefined ? {} : { select }),
       ...(populated === undefined ? {} : { populate: shownPopulate(populated) }),
@@ -121,7 +122,8 @@ export const newEntityService = (deps: {
     deleteMany: (uid, params) => engineOf(uid).deleteMany(paramsOf(entities.typeOf(uid), params)),
     load: async (uid, entity, fields, params = {}) => {
       const [name = ''] = [fields].flat();
-      const shown = populateOf({ [name]: params }, entities.typeOf(uid), entities.model, 'ignore');
+      const type = entities.typeOf(uid);
+      const shown = refusing(() => populateOf({ [name]: params }, type, entities.model, 'ignore'));
       const options = isMembers(shown) ? shown[name] : undefined;
       return engineOfIds(uid).load(entity, fields, isMembers(options) ? options : {});
     },

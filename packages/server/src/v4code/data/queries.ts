@@ -18,7 +18,7 @@ import { scalarOfColumn } from '../../query/resolving.js';
 import { isMembers, type Members, UNPARSED } from '../loading/parts.js';
 import { conditionDates } from '../strapi-utils/dates.js';
 import { ValidationError } from '../strapi-utils/errors.js';
-import { missed } from '../strapi-utils/guards.js';
+import { refused } from '../strapi-utils/guards.js';
 
 /**
  * Set by core actions for the response to a request for one entry: it populates published entries alone (DR4). A symbol, which
@@ -161,7 +161,7 @@ const unknownOperator = (name: string, { uid }: EntryType, naming: Naming): Erro
 const faultIn = ({ unknownNames }: Naming): (new (message: string) => Error) =>
   unknownNames === 'ignore' ? ValidationError : Error;
 
-const emptyCondition = (of: string): Error => missed(new Error(`a condition of ${of} is empty`));
+const emptyCondition = (of: string): Error => refused(new Error(`a condition of ${of} is empty`));
 
 /** The inside of a group: `$not` and every alternative of `$or` need a condition, or else they would be lost. */
 const telling = (group: string, inner: unknown, of: string): unknown => {
@@ -207,17 +207,17 @@ const operandOf = (given: unknown, type: EntryType, naming: Naming): unknown => 
 
 /** A value that says something, and still does once it is a text of JSON. */
 const definite = (given: unknown, of: string, at?: string): unknown => {
-  const refused = (what: string): Error =>
-    missed(new Error(`a condition of ${of}${at === undefined ? '' : ` on "${at}"`} is ${what}`));
+  const indefinite = (what: string): Error =>
+    refused(new Error(`a condition of ${of}${at === undefined ? '' : ` on "${at}"`} is ${what}`));
   // dates of libraries are their texts
   const value = isMembers(given) && !(given instanceof Date) ? textOf(given) : given;
-  if (value === undefined) throw refused('undefined');
-  if (typeof value === 'function' || typeof value === 'symbol') throw refused(`a ${typeof value}`);
-  if (Number.isNaN(value instanceof Date ? value.getTime() : value)) throw refused('not a number');
+  if (value === undefined) throw indefinite('undefined');
+  if (typeof value === 'function' || typeof value === 'symbol') throw indefinite(`a ${typeof value}`);
+  if (Number.isNaN(value instanceof Date ? value.getTime() : value)) throw indefinite('not a number');
   if (isMembers(value) && !(value instanceof Date)) {
-    if (!isPlain(value)) throw refused('an object of a class');
+    if (!isPlain(value)) throw indefinite('an object of a class');
     // a body that is used as a condition may have its text beside it
-    if (Object.getOwnPropertySymbols(value).some((it) => it !== UNPARSED)) throw refused('named by a symbol');
+    if (Object.getOwnPropertySymbols(value).some((it) => it !== UNPARSED)) throw indefinite('named by a symbol');
   }
   return value;
 };

@@ -1,6 +1,7 @@
 /** `strapi.db.transaction`, with what code wants to be run once it is committed or undone. */
 import type { Ending } from '../../write/session.js';
 import { type Callable, isCallable } from '../loading/parts.js';
+import { missed } from '../strapi-utils/guards.js';
 import { absentFunction } from '../strapi-utils/missing.js';
 import type { Entities } from './entities.js';
 import { currentSession, outside } from './scope.js';
@@ -57,8 +58,8 @@ export const newTransactions = ({ entities, onFault }: TransactionsDeps): Transa
   return {
     run: async (work) => {
       if (!isCallable(work))
-        throw new TypeError(
-          'strapi.db.transaction: give it a function, which runs in it: transaction(async () => { … })',
+        throw missed(
+          new TypeError('strapi.db.transaction: give it a function, which runs in it: transaction(async () => { … })'),
         );
       try {
         return await run(work);

@@ -132,7 +132,8 @@ export const withoutExit = async <T>(work: () => Promise<T>): Promise<T> => {
 export const placeOf = (fault: unknown, dir: string): { readonly file: string; readonly line: number } | null => {
   if (!(fault instanceof Error)) return null;
   const text = `${fault.message}\n${fault.stack ?? ''}`;
-  const roots = [...new Set([dir, fs.realpathSync(dir)])];
+  // the folder may be gone by the time that the code fails
+  const roots = fs.existsSync(dir) ? [...new Set([dir, fs.realpathSync(dir)])] : [dir];
   for (const [, at = '', line = ''] of text.matchAll(/(?:file:\/\/)?(\/[^\n():]+?\.[cm]?[jt]s):(\d+)/g)) {
     const root = roots.find((it) => at.startsWith(`${it}${path.sep}`));
     if (root === undefined || at.includes(`${path.sep}node_modules${path.sep}`)) continue;

@@ -13,7 +13,7 @@ export const standIn = (name: string): Members =>
 
 /** Services of v4's plugins that the server does without. */
 export const absentServices: Readonly<Record<string, readonly string[]>> = {
-  'users-permissions': ['providers', 'providers-registry'],
+  'users-permissions': ['permission', 'providers', 'providers-registry'],
   upload: ['api-upload-folder', 'file', 'folder', 'image-manipulation', 'metrics', 'provider', 'weeklyMetrics'],
   i18n: [
     ...['content-types', 'core-api', 'entity-service-decorator', 'iso-locales', 'localizations', 'metrics'],

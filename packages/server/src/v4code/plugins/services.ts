@@ -20,6 +20,7 @@ import { daysOf } from '../loading/durations.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import type { CodeContext } from '../native.js';
 import { NotFoundError } from '../strapi-utils/errors.js';
+import { refused } from '../strapi-utils/guards.js';
 import { absent, missing } from '../strapi-utils/missing.js';
 
 export interface ServiceDeps {
@@ -65,7 +66,7 @@ const USERS = "strapi.plugin('users-permissions').service('user')";
 /** Throws for conditions, and for an id that is not there, which would find nobody. */
 const idOfUser = (given: unknown, method: string): unknown => {
   if (given === undefined || Number.isNaN(given) || (typeof given === 'object' && given !== null))
-    throw new TypeError(`${USERS}.${method} takes the id of a user`);
+    throw refused(new TypeError(`${USERS}.${method} takes the id of a user`));
   return given;
 };
 

@@ -4,6 +4,7 @@ import type { Middleware } from 'koa';
 import compose from 'koa-compose';
 import type { Caller } from '../../access/access.js';
 import { isThenable, type Ready, whenReady } from '../../ready.js';
+import { describeFault } from '../loading/env.js';
 import { CodeFault } from '../loading/load.js';
 import {
   type Callable,
@@ -13,10 +14,12 @@ import {
   isMembers,
   type PlacedRoute,
   type RouteAuth,
+  type RouteConfig,
 } from '../loading/parts.js';
 import type { Native } from '../native.js';
 import { ApplicationError, ForbiddenError, UnauthorizedError } from '../strapi-utils/errors.js';
 import { guarding, makeGuard, runGuard } from '../strapi-utils/guards.js';
+import { absentInContext, missing } from '../strapi-utils/missing.js';
 import type { ContentTypes, Registry } from './registry.js';
 
 /** An action of the content API that the server may serve by itself, under its usual path. */
@@ -44,6 +47,8 @@ export interface ChainDeps {
   /** What a middleware names by `resolve`, loaded while the server starts. */
   readonly loadMiddleware: (place: string, make: (loaded: unknown) => Middleware) => Middleware;
   readonly strapi: unknown;
+  /** The folder of the project. */
+  readonly dir: string;
 }
 
 /** A route's chain, ready to run. */
@@ -57,10 +62,10 @@ export interface Chain {
 
 export const chainOf = (placed: PlacedRoute, deps: ChainDeps): Chain => {
   const { declared, namespace, info } = placed;
-  const { config = {} } = declared;
   const { native } = deps;
   const where = `the route ${declared.method} ${declared.path}`;
   const { action, scope, isCore } = actionOf(placed, deps, where);
+  const config = withScope(declared.config ?? {}, scope);
   const route = { ...declared, method: declared.method, config, info: { ...info, ...declared.info } };
   const named = scope === null ? null : coreActionOf(scope, deps);
   /** Whether the server runs the action by itself: no controller, service or hook of the project takes part. */
@@ -104,6 +109,13 @@ export const chainOf = (placed: PlacedRoute, deps: ChainDeps): Chain => {
       isPlain,
     },
   };
+};
+
+/** As v4 fills it in: a route whose handler is a name asks for the permission of that action, unless it names others. */
+const withScope = (config: RouteConfig, scope: string | null): RouteConfig => {
+  const { auth = {} } = config;
+  if (scope === null || !isMembers(auth) || (auth.scope ?? []).length > 0) return config;
+  return { ...config, auth: { ...auth, scope: [scope] } };
 };
 
 /** The action of a content type that a handler names. */
@@ -227,7 +239,7 @@ const policyStep = (given: unknown, namespace: string, { registry, strapi }: Cha
   const check = (passed: unknown): void => {
     if (passed !== true && passed !== undefined) throw new ForbiddenError();
   };
-  return (ctx) => runGuard(() => policy(policyContextOf(ctx), config, { strapi }), check);
+  return (ctx) => runGuard(policy, () => policy(policyContextOf(ctx), config, { strapi }), check);
 };
 
 const noPolicy = (name: unknown, where: string): CodeFault =>
@@ -237,8 +249,24 @@ const noPolicy = (name: unknown, where: string): CodeFault =>
       : `${where}: there is no policy ${JSON.stringify(name)}`,
   );
 
+/** What v4's policies find of its router. */
+const absentOfRouter: object = Object.defineProperties(
+  {},
+  Object.fromEntries(
+    absentInContext.map((name) => [
+      name,
+      {
+        get: () => {
+          throw missing(`ctx.${name}`);
+        },
+      },
+    ]),
+  ),
+);
+
 /** A policy sees what `ctx` itself has, the request and its state, but none of its shorthands. */
 const policyContextOf = (ctx: Koa.Context): object => ({
+  __proto__: absentOfRouter,
   type: 'koa',
   is: (name: string) => name === 'koa',
   state: ctx.state,
@@ -252,19 +280,28 @@ const policyContextOf = (ctx: Koa.Context): object => ({
   _matchedRoute: ctx['_matchedRoute'],
 });
 
-const middlewareStep = (
-  given: unknown,
-  namespace: string,
-  { registry, loadMiddleware, strapi }: ChainDeps,
-  where: string,
-): Middleware => {
+const middlewareStep = (given: unknown, namespace: string, deps: ChainDeps, where: string): Middleware => {
   if (isCallable(given)) return guarding(given as unknown as Middleware);
   const { name, resolve, config = {} } = isMembers(given) ? given : { name: given };
   const made = (factory: unknown): Middleware => {
     if (!isCallable(factory))
       throw new CodeFault(`${where}: there is no middleware ${JSON.stringify(name ?? resolve ?? given)}`);
-    return guarding(makeGuard(() => factory(config, { strapi }) as Middleware));
+    return middlewareOf(factory, config, { ...deps, where, name: name ?? resolve });
   };
-  if (typeof resolve === 'string') return loadMiddleware(resolve, made);
-  return made(typeof name === 'string' ? registry.middleware(name, namespace) : undefined);
+  if (typeof resolve === 'string') return deps.loadMiddleware(resolve, made);
+  return made(typeof name === 'string' ? deps.registry.middleware(name, namespace) : undefined);
+};
+
+/** What a file of the project makes of a configuration. Throws a `CodeFault` that names the place. */
+export const middlewareOf = (
+  factory: Callable,
+  config: unknown,
+  { strapi, dir, where, name }: Pick<ChainDeps, 'strapi' | 'dir'> & { readonly where: string; readonly name: unknown },
+): Middleware => {
+  try {
+    return makeGuard(factory, () => factory(config, { strapi }) as Middleware);
+  } catch (fault) {
+    const what = `the middleware ${JSON.stringify(name)} cannot be made`;
+    throw new CodeFault(describeFault(fault, dir, { file: where, what }), { cause: fault });
+  }
 };

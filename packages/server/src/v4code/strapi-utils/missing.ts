@@ -27,6 +27,9 @@ export const absentMembers = {
   ]),
 } as const satisfies Record<string, ReadonlySet<string>>;
 
+/** Members of `ctx` that v4's router sets for the route of a request. */
+export const absentInContext = ['captures', 'matched', 'router', 'routerPath'] as const;
+
 const webhooks = 'the command "dovetail webhook" lists, adds and removes them';
 
 /** What v4 keeps beside content types, and what to use instead. */
@@ -48,15 +51,19 @@ export const noModel = (uid: string): Error => {
  * Members that are not there throw instead of being undefined, so that a fault names its cause. Members can be added.
  * @param isMissing which of the names that are not there throw; the others are undefined.
  */
-export const withMissing = <T extends object>(name: string, members: T, isMissing = (_key: string) => true): T =>
-  new Proxy(members, {
+export const withMissing = <T extends object>(name: string, members: T, isMissing = (_key: string) => true): T => {
+  // promises, inspection and serialisation ask for members of any object
+  const throws = (target: T, key: string | symbol): key is string =>
+    typeof key === 'string' && !(key in target) && !['then', 'toJSON', 'constructor'].includes(key) && isMissing(key);
+  return new Proxy(members, {
     get: (target, key, receiver) => {
-      // promises, inspection and serialisation ask for members of any object
-      const isThere = typeof key === 'symbol' || key in target || ['then', 'toJSON', 'constructor'].includes(key);
-      if (isThere || !isMissing(key)) return Reflect.get(target, key, receiver) as unknown;
+      if (!throws(target, key)) return Reflect.get(target, key, receiver) as unknown;
       throw missing(`${name}.${key}`);
     },
+    // as in v4, for code that asks first
+    has: (target, key) => Reflect.has(target, key) || throws(target, key),
   });
+};
 
 /**
  * Members that throw when code assigns another: in v4 the server itself would call it, and here it does not.
