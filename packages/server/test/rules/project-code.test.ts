@@ -420,15 +420,20 @@ const kept = () => strapi.db.query('strapi::core-store').findMany();
     expect(findCode(dir, { runCode: false, ignoreCode: [] }).every((it) => it.absent.length === 0)).toBe(true);
   });
 
-  it('a policy or middleware that would go on without what is not here stops the start', () => {
+  it('what may guard access and would go on without what is not here stops the start', () => {
+    const quiet = `module.exports = () => strapi.db.connection.raw('x').catch(() => true);`;
     const hide = (text: string): string => `module.exports = () => async (ctx, next) => { await next(); ${text} };`;
     writeFiles(dir, {
       'src/middlewares/hide.js': hide(
         'try { ctx.body = only(ctx.body, strapi.db.metadata); } catch (e) { console.error(e); }',
       ),
-      'src/policies/quiet.js': `module.exports = () => strapi.db.connection.raw('x').catch(() => true);`,
+      'src/policies/quiet.js': quiet,
       'src/middlewares/loud.js': hide('ctx.body = only(ctx.body, strapi.db.metadata);'),
       'src/middlewares/sound.js': hide('try { ctx.body = 1; } catch {}'),
+      'src/api/book/controllers/book.js': quiet,
+      'src/api/book/content-types/book/lifecycles.js': quiet,
+      'src/extensions/users-permissions/strapi-server.js': quiet,
+      'src/api/book/services/book.js': quiet,
     });
     const code = findCode(dir, { runCode: true, ignoreCode: [] });
     expect(Object.fromEntries(code.map((it) => [it.file, it.kind]))).toMatchObject({
@@ -436,6 +441,10 @@ const kept = () => strapi.db.query('strapi::core-store').findMany();
       'src/policies/quiet.js': 'guard',
       'src/middlewares/loud.js': 'run',
       'src/middlewares/sound.js': 'run',
+      'src/api/book/controllers/book.js': 'guard',
+      'src/api/book/content-types/book/lifecycles.js': 'guard',
+      'src/extensions/users-permissions/strapi-server.js': 'guard',
+      'src/api/book/services/book.js': 'run',
     });
     expect(() => refuseGuards(code, { runCode: true })).toThrow(
       'src/middlewares/hide.js: catches errors, and strapi.db.metadata in line 1 is not here, and throws an error when used',

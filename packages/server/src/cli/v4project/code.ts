@@ -158,7 +158,8 @@ export const findCode = (
       return { file, kind: 'unused', ignored, absent: [] };
     const kind = runCode && !ignored ? kindWhereCodeRuns(file, byText) : byText;
     const absent = kind === 'run' || kind === 'unused' ? absentUses(withoutComments(source)) : [];
-    const failsOpen = kind === 'run' && absent.length > 0 && isGuardFile.test(file) && catchesErrors.test(bare(source));
+    const failsOpen =
+      kind === 'run' && absent.length > 0 && mayGuardFile.test(file) && catchesErrors.test(bare(source));
     return { file, kind: failsOpen ? 'guard' : kind, ignored, absent };
   });
   const isOfProject = (file: string): boolean => !names.includes(file) && !plugins.isOfPanel(file);
@@ -181,7 +182,9 @@ const otherFiles = (projectDir: string): readonly string[] => {
   return [...imported, ...(all.some(ofPanel) ? [PANEL] : [])];
 };
 
-const isGuardFile = /^src\/(?:api\/[^/]+\/)?(?:policies|middlewares)\//;
+/** Policies and middlewares, and what else may refuse a request or narrow what it finds: controllers, lifecycles, an extension of users. */
+const mayGuardFile =
+  /^src\/(?:(?:api\/[^/]+\/)?(?:policies|middlewares)\/|api\/[^/]+\/(?:controllers\/|content-types\/[^/]+\/lifecycles\.)|extensions\/users-permissions\/)/;
 /** What it uses that is not here throws, and what it guards would be open to all. */
 const catchesErrors = /\bcatch ?[({]|\.catch\b/;
 
@@ -237,7 +240,7 @@ export const isUnwatched = ({ kind, ignored }: CodeFile): boolean => kind === 'g
 
 /** Why a guard prevents the start. */
 export const guardReason = ({ file, absent }: CodeFile): string => {
-  if (isGuardFile.test(file) && absent.length > 0) return `catches errors, and ${describeUses(absent)}`;
+  if (mayGuardFile.test(file) && absent.length > 0) return `catches errors, and ${describeUses(absent)}`;
   if (ofContentType.test(file)) return 'replaces find, findOne, create, update or delete of a content type';
   if (isRoute.test(file))
     return 'declares policies, middlewares or auth, or only or except in a form that cannot be read';
