@@ -81,7 +81,7 @@ const files = {
   };`,
   'src/api/look/routes/look.js': `module.exports = { routes: [
     { method: 'GET', path: '/look', handler: 'look.look', config: { auth: false } },
-    { method: 'GET', path: '/look/mia', handler: 'look.look', config: { auth: { scope: [] }, policies: ['plugin::users-permissions.isMia'] } },
+    { method: 'GET', path: '/look/mia', handler: 'look.look', config: { policies: ['plugin::users-permissions.isMia'] } },
     { method: 'GET', path: '/look/as/:id', handler: 'look.as', config: { auth: false } },
   ] };`,
   'src/api/look/routes/panel.js': `module.exports = { type: 'admin', routes: [
@@ -107,7 +107,7 @@ const files = {
     const users = ['auth.callback', 'auth.register', 'auth.forgotPassword', 'user.me', 'user.find', 'user.findOne', 'user.count', 'user.updateMe', 'role.find'];
     const actions = [...users.map((it) => 'plugin::users-permissions.' + it), 'plugin::upload.content-api.upload', 'plugin::i18n.locales.listLocales'];
     await allow('public', actions);
-    await allow('authenticated', actions);
+    await allow('authenticated', [...actions, 'api::look.look.look']);
     const role = await strapi.query('plugin::users-permissions.role').findOne({ where: { type: 'authenticated' } });
     await strapi.plugin('users-permissions').service('user').add({ username: 'mia', email: 'mia@example.org', password: 'Passw0rd!', provider: 'local', confirmed: true, role: role.id });
   } };`,

@@ -158,7 +158,8 @@ export const findCode = (
       return { file, kind: 'unused', ignored, absent: [] };
     const kind = runCode && !ignored ? kindWhereCodeRuns(file, byText) : byText;
     const absent = kind === 'run' || kind === 'unused' ? absentUses(withoutComments(source)) : [];
-    const failsOpen = kind === 'run' && absent.length > 0 && mayGuardFile.test(file) && catchesErrors.test(bare(source));
+    const failsOpen =
+      kind === 'run' && absent.length > 0 && mayGuardFile.test(file) && catchesErrors.test(bare(source));
     return { file, kind: failsOpen ? 'guard' : kind, ignored, absent };
   });
   const isOfProject = (file: string): boolean => !names.includes(file) && !plugins.isOfPanel(file);

@@ -245,7 +245,7 @@ const isPlain = (value: Members): boolean => {
 export const withPlainLists = <Value>(value: Value, what: string): Value => {
   const named = Array.isArray(value) ? namedMemberOf(value) : null;
   if (named !== null)
-    throw missed(new ValidationError(`${what} is a list with a member "${named}", which has no place in a list`));
+    throw refused(new ValidationError(`${what} is a list with a member "${named}", which has no place in a list`));
   if (Array.isArray(value) || (isMembers(value) && isPlain(value)))
     for (const inner of Object.values(value)) withPlainLists(inner, what);
   return value;
