@@ -30,7 +30,7 @@ const contentActions = ({ kind, localized }: EntryType): readonly string[] => [
 ];
 
 /** All actions, the project's content types first. */
-export const actionsOf = (model: Model): readonly Action[] => [
+export const actionsOf = (model: Pick<Model, 'types'>): readonly Action[] => [
   ...[...model.types.values()]
     .filter((type) => type.origin === 'project' && type.kind !== 'component')
     .flatMap((type) => contentActions(type).map((name) => `${type.uid}.${name}`)),

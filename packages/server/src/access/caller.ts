@@ -20,7 +20,7 @@ import {
   sessionStatement,
 } from './administrators.js';
 import type { JwtClaims, Jwts } from './jwt.js';
-import type { PermissionStore, Permissions, Role } from './permissions.js';
+import type { IsServed, PermissionStore, Permissions, Role } from './permissions.js';
 import { mayDo } from './rights.js';
 import { settingsOf, settingsStatement } from './settings.js';
 import {
@@ -61,6 +61,8 @@ export interface CallerDeps {
   readonly admins: AdminDeps | null;
   readonly model: Model;
   readonly apiTokenSalt: string;
+  /** Which permissions of custom API tokens have an effect; all of them without it. */
+  readonly isServed?: IsServed | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   /** `open`: everybody may do anything except change users and roles. */
@@ -83,7 +85,7 @@ type Credential =
   | AdminCredential;
 
 export const newCallers = (deps: CallerDeps): Callers => {
-  const { db, permissions, jwts, admins, apiTokenSalt, now, mode } = deps;
+  const { db, permissions, jwts, admins, apiTokenSalt, isServed, now, mode } = deps;
   const known = new LRUCache<string, { readonly credential: Credential; readonly readAt: number }>({
     max: limits.credentialsMax,
   });
@@ -106,7 +108,9 @@ export const newCallers = (deps: CallerDeps): Callers => {
       const admin = isOfAdmin ? await adminSession(bearer) : null;
       if (isOfAdmin && !admin) return unknown();
       const claims = isOfAdmin ? null : await jwts.verify(bearer);
-      const read = await db.readSmall(() => credentialProgram(hash, { claims, admin }, jwts, db.dialect, readAt));
+      const read = await db.readSmall(() =>
+        credentialProgram(hash, { claims, admin, jwts, isServed }, db.dialect, readAt),
+      );
       // not cached if something changed during the read: it may be out of date already
       if (read.ok && changes === changesBefore) known.set(digest, { credential: read.value, readAt });
       return read;
@@ -152,7 +156,7 @@ export const newCallers = (deps: CallerDeps): Callers => {
 
   const publicAccess = (current: Permissions): Result<KnownCaller> => {
     // v4 treats a public role without permissions as absent (AC2)
-    const hasPermissions = current.roles.some((role) => role.type === 'public' && role.actions.size > 0);
+    const hasPermissions = current.roles.some((role) => role.type === 'public' && !role.isEmpty);
     if (!hasPermissions && mode === 'roles') return unknown();
     return withMode(ok({ ...publicCaller(current), who: { kind: 'public' } }));
   };
@@ -186,7 +190,7 @@ export const newCallers = (deps: CallerDeps): Callers => {
         const token = firstToken(rows);
         if (!token) return noSuch(text);
         if (token.expiresAt !== null && token.expiresAt <= now()) return refused(issue('http.token-expired', []));
-        return withMode(ok(tokenCaller({ ...token, adminId: null })));
+        return withMode(ok(tokenCaller({ ...token, adminId: null }, isServed)));
       });
   };
 
@@ -242,8 +246,15 @@ interface AdminSession {
 /** Reads everything about a bearer value in one snapshot. */
 function* credentialProgram(
   hash: string,
-  { claims, admin }: { readonly claims: JwtClaims | null; readonly admin: AdminSession | null },
-  jwts: Jwts,
+  {
+    claims,
+    admin,
+    jwts,
+    isServed,
+  }: Pick<CallerDeps, 'jwts' | 'isServed'> & {
+    readonly claims: JwtClaims | null;
+    readonly admin: AdminSession | null;
+  },
   dialect: Dialect,
   now: number,
 ): ReadProgram<Result<Credential>> {
@@ -256,7 +267,7 @@ function* credentialProgram(
   if (claims) statements.push(userStatement(claims.userId, dialect), settingsStatement(['advanced'], dialect));
   const [tokens = [], found = [], settings = []] = yield statements;
   const token = tokenOf(tokens, hash);
-  if (token) return ok({ kind: 'token', token, caller: tokenCaller(token) });
+  if (token) return ok({ kind: 'token', token, caller: tokenCaller(token, isServed) });
   return claims ? userCredential(claims, found, settings, jwts) : unknown();
 }
 
@@ -282,13 +293,14 @@ const userCredential = (claims: JwtClaims, users: Rows, settings: Rows, jwts: Jw
 /** A boolean as drivers return it. */
 export const isTrue = (stored: unknown): boolean => stored === true || stored === 1;
 
-/** The rights of an API token. */
-export const tokenCaller = ({ id, type, actions, adminId }: ApiToken): KnownCaller => {
+/** The rights of an API token. As in v4 those that need no permissions are full access and reading, whatever routes serve. */
+export const tokenCaller = ({ id, type, actions, adminId }: ApiToken, isServed?: IsServed): KnownCaller => {
   const who = { kind: 'token', id, adminId } as const;
   if (type === 'full-access') return { version: 'full-access', who, may: () => true };
   if (type === 'read-only') return { version: 'read-only', who, may: isReading };
-  const list = crypto.hash('sha256', JSON.stringify([...actions].sort()), 'base64url');
-  return { version: `custom:${list}`, who, may: (action) => actions.has(action) };
+  const granted = isServed ? new Set([...actions].filter(isServed)) : actions;
+  const list = crypto.hash('sha256', JSON.stringify([...granted].sort()), 'base64url');
+  return { version: `custom:${list}`, who, may: (action) => granted.has(action) };
 };
 
 const userCaller = (id: number, roleId: number, permissions: Permissions): Result<KnownCaller> => {

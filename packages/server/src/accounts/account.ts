@@ -3,7 +3,7 @@ import { type Caller, newGate, serverGate } from '../access/access.js';
 import type { Callers, KnownCaller } from '../access/caller.js';
 import type { Jwts } from '../access/jwt.js';
 import { fitsBcrypt } from '../access/passwords.js';
-import type { PermissionStore } from '../access/permissions.js';
+import type { IsServed, PermissionStore } from '../access/permissions.js';
 import { type SettingName, settingsOf, settingsStatement, type UserSettings } from '../access/settings.js';
 import { catchRefusal, type Issue, issue, ok, type Result, refuse, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
@@ -64,6 +64,8 @@ export interface AccountDeps {
   readonly apiUrl: string;
   /** Attributes that a registration may give, beside those that it needs; null: all that are not private. */
   readonly registerFields: readonly string[] | null;
+  /** Which actions are offered to roles; all of them without it. */
+  readonly isServed?: IsServed | undefined;
   readonly userReads?: UserReads | undefined;
   /** Without code of a project, nobody but the server makes codes. */
   readonly rawCodes?: RawCodes | undefined;

@@ -55,6 +55,8 @@ export interface RoleRow {
 export const newRoleActions = (deps: AccountDeps): RoleActions => {
   const { db, model } = deps;
   const done = (leftOut: readonly LeftOut[] = []): ReturnType<typeof jsonAnswer> => jsonAnswer({ ok: true }, leftOut);
+  /** A permission for any other action would have no effect. */
+  const offered = (): readonly Action[] => actionsOf(model).filter((it) => deps.isServed?.(it) !== false);
 
   const roleOf = (roles: readonly RoleRow[], { id }: AccountRequest): RoleRow =>
     roles.find((it) => it.id === id) ?? refuse(issue('account.role-absent', []));
@@ -76,7 +78,7 @@ export const newRoleActions = (deps: AccountDeps): RoleActions => {
       const { nb_users: _count, ...role } = roleOf(await readRoles(deps), request);
       const actions = await readActions(deps);
       const granted = new Set(actions.filter((it) => it.roleId === role.id).map((it) => it.action));
-      return jsonAnswer({ role: { ...role, permissions: treeOf([...actionsOf(model), ...granted], granted) } });
+      return jsonAnswer({ role: { ...role, permissions: treeOf([...offered(), ...granted], granted) } });
     }),
 
     create: asAction(async ({ body }) => {
@@ -113,7 +115,7 @@ export const newRoleActions = (deps: AccountDeps): RoleActions => {
       return done();
     }),
 
-    permissions: asAction(async () => jsonAnswer({ permissions: treeOf(actionsOf(model), new Set()) })),
+    permissions: asAction(async () => jsonAnswer({ permissions: treeOf(offered(), new Set()) })),
   };
 };
 

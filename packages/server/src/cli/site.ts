@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
+import type { IsServed } from '../access/permissions.js';
 import { MailFault, type MailSender, newSmtpMail, newToldMail, noMail } from '../accounts/mail.js';
 import { never } from '../errors.js';
 import type { Outcome } from '../events/outbox.js';
@@ -87,6 +88,13 @@ export const uploadsDirOf = (dir: string): string => path.join(dir, 'public/uplo
 export const unservedOf = ({ dir, code }: Pick<Project, 'dir' | 'code'>): ReadonlyMap<Uid, readonly string[]> =>
   unservedActions(dir, code);
 
+/** Whether a router of a project whose code does not run leads to an action; undefined if they leave out none. */
+export const isServedBy = (project: Pick<Project, 'dir' | 'code'>): IsServed | undefined => {
+  const unserved = unservedOf(project);
+  const left = new Set([...unserved].flatMap(([uid, actions]) => actions.map((it) => `${uid}.${it}`)));
+  return left.size === 0 ? undefined : (action) => !left.has(action);
+};
+
 export const serverSettingsOf = (project: Project, code?: BoundCode): ServerSettings => {
   const { dir, config, env, code: files, v4 } = project;
   const { origin } = config.cors;
@@ -132,6 +140,7 @@ export const siteOf = async ({ project, logger, code, ...given }: ProjectSiteOpt
     listeners: code?.listeners,
     userReads: code?.userReads,
     rawCodes: code?.rawCodes,
+    isServed: code ? code.table.isServed : isServedBy(project),
     model,
     settings: { rest, strict },
     jwtLifetimeMs: Math.round(config.users.jwtDays * 24 * 60 * 60 * 1000),

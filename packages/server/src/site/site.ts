@@ -6,7 +6,7 @@ import { newAdminTokens } from '../access/admin-tokens.js';
 import { newAdminRoleStore } from '../access/administrators.js';
 import { type Callers, type KnownCaller, newCallers } from '../access/caller.js';
 import { newJwts } from '../access/jwt.js';
-import { newPermissionStore } from '../access/permissions.js';
+import { type IsServed, newPermissionStore } from '../access/permissions.js';
 import type { AccountDeps, UserReads } from '../accounts/account.js';
 import { type Accounts, newAccounts } from '../accounts/accounts.js';
 import type { RawCodes } from '../accounts/codes.js';
@@ -38,6 +38,8 @@ export interface SiteOptions {
   readonly listeners?: EventListeners | undefined;
   readonly userReads?: UserReads | undefined;
   readonly rawCodes?: RawCodes | undefined;
+  /** To which actions the routes of a project lead: as in v4 the permission for any other has no effect. All of them without it. */
+  readonly isServed?: IsServed | undefined;
   readonly settings: SiteSettings;
   readonly secrets: Secrets;
   readonly jwtLifetimeMs: number;
@@ -105,7 +107,7 @@ export const newSite = (options: SiteOptions): Site => {
   const { model, handlers, secrets, mail, apiUrl, onFault, now = Date.now, webhooks = asInV4 } = options;
   // statements are kept with their dialect: another model of the same database has other ones under the same names
   const db: Db = { ...options.db, dialect: { ...options.db.dialect } };
-  const { responseCacheBytesMax, entriesBytesMax, hookMsMax } = options;
+  const { responseCacheBytesMax, entriesBytesMax, hookMsMax, isServed } = options;
   const { rest, strict } = options.settings;
   const settings: SiteSettings = { rest, strict };
   const locales = newLocaleStore(db, () => performance.now());
@@ -122,7 +124,7 @@ export const newSite = (options: SiteOptions): Site => {
   const notifier = newNotifier({ ...webhooks, db, model, reader, settings, listeners, now, onFault });
   const allHooksOf = options.hooks ? both(hooksOf, options.hooks) : hooksOf;
   const writer: Writer = newWriter(db, now, allHooksOf, notifier.recorder);
-  const permissions = newPermissionStore(db, () => performance.now());
+  const permissions = newPermissionStore(db, () => performance.now(), isServed);
   const jwts = newJwts({ secret: secrets.jwtSecret, lifetimeMs: options.jwtLifetimeMs, now });
   const { apiTokenSalt } = secrets;
   const admins = secrets.adminJwtSecret === null ? null : newAdmins(secrets.adminJwtSecret, db, now);
@@ -133,6 +135,7 @@ export const newSite = (options: SiteOptions): Site => {
     admins,
     model,
     apiTokenSalt,
+    isServed,
     now,
     mode: options.mode,
     onFault,
@@ -149,6 +152,7 @@ export const newSite = (options: SiteOptions): Site => {
     settings,
     apiUrl,
     registerFields: options.registerFields ?? null,
+    isServed,
     userReads: options.userReads,
     rawCodes: options.rawCodes,
     now,

@@ -4,7 +4,7 @@
  */
 import { type Caller, newGate, publicCaller } from '../../access/access.js';
 import { allowAll, roleCaller, tokenCaller } from '../../access/caller.js';
-import { newPermissionStore } from '../../access/permissions.js';
+import { type IsServed, newPermissionStore } from '../../access/permissions.js';
 import { firstToken, tokenNameStatement } from '../../access/tokens.js';
 import { formatIssue, never, orNearest, type Result } from '../../errors.js';
 import { permissionFor, readRouteOf, readRoutes, routesOf, targetOfUrl } from '../../http/routes.js';
@@ -18,7 +18,7 @@ import { type Db, readRows, type TableRead } from '../../sql/dialect.js';
 import { StartFault, UsageFault } from '../config.js';
 import { requireStarted } from '../layout.js';
 import { countOf, openDatabase, openProject } from '../project.js';
-import { unservedOf } from '../site.js';
+import { isServedBy, unservedOf } from '../site.js';
 
 export interface ExplainOptions {
   /** The caller: `role:TYPE` or `token:NAME`. */
@@ -46,7 +46,7 @@ export const explain = async (
     }
     const { route, action, id, list, search } = found;
     const { type } = route;
-    const named = await callerNamed(as, db);
+    const named = await callerNamed(as, db, isServedBy(project));
     const caller = config.permissions.enabled ? named : allowAll(named);
     const permission = permissionFor(type, action);
     if (!caller.may(permission)) process.stderr.write(`(${as} may not ${permission}; explained anyway)\n`);
@@ -79,14 +79,14 @@ const preparedOf = <T>(prepared: Result<T>): T => {
   return prepared.value;
 };
 
-const callerNamed = async (as: string, db: Db): Promise<Caller> => {
+const callerNamed = async (as: string, db: Db, isServed: IsServed | undefined): Promise<Caller> => {
   const [kind, name = ''] = as.split(/:(.*)/s);
   if (kind === 'token') {
     const token = firstToken(await db.read(() => readRows(tokenNameStatement(name, db.dialect))));
-    if (token) return tokenCaller(token);
+    if (token) return tokenCaller(token, isServed);
     throw new StartFault(`There is no API token named "${name}". \`token list\` shows all.`);
   }
-  const permissions = await newPermissionStore(db, () => performance.now()).current();
+  const permissions = await newPermissionStore(db, () => performance.now(), isServed).current();
   // also works before the first start, when there are no roles yet
   if (as === 'role:public') return publicCaller(permissions);
   const { roles } = permissions;

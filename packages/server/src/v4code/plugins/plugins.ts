@@ -1,4 +1,5 @@
 /** The plugins of v4 that the server stands for, as project code and extensions see them. */
+import type { Action } from '../../access/permissions.js';
 import type { CodeKind, RawCodes } from '../../accounts/codes.js';
 import { accountEndpoints } from '../../accounts/endpoints.js';
 import type { Uid } from '../../model/model.js';
@@ -47,6 +48,8 @@ export interface Plugins {
   middlewares(plugin: string, name: string): unknown;
   /** In their order, with those that extensions and `register` have added. One that they have removed answers a 404. */
   readonly routes: readonly PlacedRoute[];
+  /** What the server's own endpoints need permissions for: `plugin::upload.content-api.find`. An extension may have removed the routes. */
+  readonly actions: readonly Action[];
   /** Those of `strapi.server.routes`, which v4's plugins use too. */
   readonly added: AddedRoutes;
   /** Lets the project's extensions change the plugins. @returns the hooks that they give to content types, by uid. */
@@ -319,6 +322,7 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
   const added = newAddedRoutes(deps.warn);
   return {
     byName,
+    actions: [...served.values()].map(({ plugin: name, handler }) => `plugin::${name}.${handler}`),
     added,
     controller: (name, of) => plugins[name]?.controller(of) as Members | undefined,
     service: (name, of) =>

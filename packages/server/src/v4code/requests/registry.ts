@@ -1,4 +1,5 @@
 /** Controllers, services, policies and middlewares by v4's names: `api::tool.tool`, `global::is-member`, `plugin::upload.upload`. */
+import type { Action } from '../../access/permissions.js';
 import { orNearest } from '../../errors.js';
 import { kebabName } from '../../model/files.js';
 import type { EntryType, Uid } from '../../model/model.js';
@@ -27,6 +28,8 @@ export interface Registry {
   /** Those of the APIs, with what `register` has made of them. */
   readonly routers: readonly { readonly api: string; readonly folder: string; readonly router: unknown }[];
   readonly pluginRoutes: readonly PlacedRoute[];
+  /** What the server's own endpoints of plugins need permissions for, whether or not a route still leads there. */
+  readonly pluginActions: readonly Action[];
   /** Those of `strapi.server.routes`. */
   readonly addedRoutes: AddedRoutes;
   /** Tells core routers of the types, those wrapped by the project's own objects too. */
@@ -142,6 +145,7 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
     get pluginRoutes() {
       return plugins.routes;
     },
+    pluginActions: plugins.actions,
     addedRoutes: plugins.added,
     bindRouters: (all) => {
       for (const it of deps.coreRouters) it.bind(all);

@@ -2,6 +2,8 @@
 import mapValues from 'lodash/mapValues.js';
 import { LRUCache } from 'lru-cache';
 import { type MatchFunction, match } from 'path-to-regexp';
+import { actionsOf } from '../../access/actions.js';
+import type { Action, IsServed } from '../../access/permissions.js';
 import { adminEndpoints } from '../../administration/endpoints.js';
 import { limits } from '../../limits.js';
 import { type AddedRoute, declaredRoutes } from '../added-routes.js';
@@ -51,6 +53,8 @@ export interface RouteTable {
   at(path: string): RoutesAt;
   /** Actions of content types that no route serves under its usual path, by uid. */
   readonly unserved: ReadonlyMap<string, readonly string[]>;
+  /** Whether a route of the content API names the action, or the server answers it by itself. */
+  readonly isServed: IsServed;
 }
 
 export interface RouteDeps extends ChainDeps {
@@ -118,6 +122,8 @@ const coreRoutes = (
 export const newRouteTable = (deps: RouteDeps): RouteTable => {
   const { registry, prefix } = deps;
   const served = new Map<string, Set<string>>();
+  /** Those that routes of the content API name. */
+  const named = new Set<Action>();
   const routeOf = (placed: PlacedRoute, below = prefix): readonly CodeRoute[] => {
     const { declared, prefix: own } = placed;
     const at = `${below}${prefixOf(declared, own)}${declared.path}`.replace(/(?<=.)\/$/, '');
@@ -129,6 +135,8 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
       return [];
     }
     const plain = plainRoute(placed, at, deps);
+    const handler = placed.info['type'] === 'content-api' ? handlerOf(placed) : null;
+    if (handler) named.add(`${handler.uid}.${handler.action}`);
     if (plain) served.set(plain.uid, (served.get(plain.uid) ?? new Set()).add(plain.action));
     return [
       {
@@ -157,6 +165,12 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
     deps.warn(
       `${unrouted.join(', ')}: no router of theirs leads to the core endpoints, and code of the project handles these types: as in v4, the core endpoints are not served`,
     );
+  const actions = new Set(actionsOf(deps));
+  /** Those to which nothing leads but the routes of the project. */
+  const routed = new Set([
+    ...registry.pluginActions,
+    ...[...unserved].flatMap(([uid, actions]) => actions.map((it) => `${uid}.${it}`)),
+  ]);
   let candidatesFor = newCandidates(declared);
   registry.addedRoutes.forEach((routes) => {
     added.push(...routes.flatMap((it) => addedRoute(it, routeOf, deps)));
@@ -215,6 +229,7 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
       return made;
     },
     unserved,
+    isServed: (action) => named.has(action) || (actions.has(action) && !routed.has(action)),
   };
 };
 
