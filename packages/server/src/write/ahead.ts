@@ -7,7 +7,7 @@ import { issue, refuseAll, unwrap } from '../errors.js';
 import type { EntryType, Model } from '../model/model.js';
 import { pipeline } from '../sql/pipeline.js';
 import { AheadPart, type Change, type PartChange, type PartItem } from './change.js';
-import { askUsed, checkChanges, type UniqueCell } from './checks.js';
+import { askUsed, checkChanges, findHeld, type UniqueCell } from './checks.js';
 import { idOf, isObject } from './ids.js';
 import { type OwnerKey, ownerKey } from './keys.js';
 import { looseOf } from './loose-parts.js';
@@ -29,7 +29,6 @@ import {
   settled,
   takeLocks,
   type Write,
-  writesAlone,
 } from './writing.js';
 
 type Open = Record<string, unknown>;
@@ -174,11 +173,28 @@ export const removeUnplaced = async (
 };
 
 /**
- * What the components of a change that have been written ahead contain by now. To be called behind the locks of the change: refuses
- * unique values that others have stored meanwhile, and components that have become part of another entry.
+ * The unique values that the write, hooks included, has stored by now in components of the change that have been written ahead, and
+ * in what they contain. The change takes their locks too.
  */
-export const checkAhead = async (change: Change, write: Write): Promise<Snapshot['parts']> => {
-  const { request, context, session, dialect } = write;
+export const heldAhead = async (change: Change, write: Write): Promise<readonly UniqueCell[]> => {
+  const { context, session, dialect } = write;
+  const placed = placedAhead(change);
+  if (placed.length === 0) return [];
+  const contained = await readContained(placed, context.model, session.tx, dialect);
+  return findHeld(cellsSet(placed, contained, context.model), checkContext(write));
+};
+
+/**
+ * What the components of a change that have been written ahead contain by now. To be called behind the locks of the change: refuses
+ * unique values that other rows have too, and components that have become part of another entry.
+ * @param held as `heldAhead` has found them.
+ */
+export const checkAhead = async (
+  change: Change,
+  held: readonly UniqueCell[],
+  write: Write,
+): Promise<Snapshot['parts']> => {
+  const { context, session, dialect } = write;
   const placed = placedAhead(change);
   if (placed.length === 0) return noParts;
   const contained = await readContained(placed, context.model, session.tx, dialect);
@@ -188,10 +204,7 @@ export const checkAhead = async (change: Change, write: Write): Promise<Snapshot
   );
   const taken = placed.filter((it) => it.ahead === 'loose' && !loose.has(ownerKey(it.type.uid, it.id)));
   const foreign = taken.map(({ path, id }) => issue('body.component-foreign', path.slice(0, 1), { id }));
-  // of a component that is written by itself its entry asks
-  const isAsked = request.isPartOfDraft === undefined && !writesAlone(write);
-  const used = isAsked ? await askUsed(cellsSet(placed, contained, context.model), checkContext(write)) : [];
-  const issues = [...foreign, ...used];
+  const issues = [...foreign, ...(await askUsed(held, checkContext(write)))];
   return issues.length > 0 ? refuseAll(issues) : contained;
 };
 

@@ -201,11 +201,13 @@ export interface UniqueCell {
   readonly path: readonly string[];
 }
 
-/** Issues of values that other rows have too. Tables are searched only for cells that hold one. */
-export const askUsed = async (cells: readonly UniqueCell[], context: CheckContext): Promise<readonly Issue[]> => {
-  const held = await foundBy(heldStatement, cells, context);
-  return (await foundBy(usedStatement, held, context)).map(({ path }) => issue('body.unique', path));
-};
+/** The cells that hold a value. */
+export const findHeld = (cells: readonly UniqueCell[], context: CheckContext): Promise<readonly UniqueCell[]> =>
+  foundBy(heldStatement, cells, context);
+
+/** Issues of values that other rows have too. @param cells that hold one: for each, the whole table may be searched. */
+export const askUsed = async (cells: readonly UniqueCell[], context: CheckContext): Promise<readonly Issue[]> =>
+  (await foundBy(usedStatement, cells, context)).map(({ path }) => issue('body.unique', path));
 
 /** The cells whose rows are found by the statement of their column. */
 const foundBy = async (

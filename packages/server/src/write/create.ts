@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { bug, issue, refuse, unwrap } from '../errors.js';
 import type { Cell, Statement } from '../sql/dialect.js';
 import { pipeline } from '../sql/pipeline.js';
-import { checkAhead } from './ahead.js';
+import { checkAhead, heldAhead } from './ahead.js';
 import { checkChanges, countedQuestions } from './checks.js';
 import { nextVersion, type StoredEntry } from './entry.js';
 import {
@@ -67,10 +67,11 @@ export const prepareCreate = async (
     return refuse(issue('body.single-exists', []));
   const given = request.locale ?? ownMember(data, 'locale');
   const locale = sibling?.locale ?? (type.localized ? await localeOfNew(given, context.defaultLocale, checking) : null);
-  const locks = locksOf(request, change, null);
+  const held = await heldAhead(change, write);
+  const locks = locksOf(request, change, null, held);
   const early = sibling ? null : await askThenLock(write, changes, locks);
   const { group, checked, before } = early ?? (await lockThenAsk(write, changes, locks, sibling));
-  const snapshot: Snapshot = { ...checked, parts: noParts, ahead: await checkAhead(change, write) };
+  const snapshot: Snapshot = { ...checked, parts: noParts, ahead: await checkAhead(change, held, write) };
   await checkShared(change, group, isDraft, (names) => acceptData(write, pick(data, names), group[0]!.id, false));
   if (sibling) await checkInherited(change, group[0]!.id, isDraft, checking);
   const { newId = null } = request.action === 'create' ? request : {};

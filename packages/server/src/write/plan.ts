@@ -206,12 +206,15 @@ export const linkLocks = (changes: readonly { readonly change: Change }[]): read
 export const lockNames = (changes: readonly { readonly change: Change }[]): readonly string[] => [
   ...linkLocks(changes),
   ...changes.flatMap(({ change: { type, values, parts } }) => [
-    ...(values.some((it) => isUnique(it.attribute)) ? [`unique ${type.table}`] : []),
+    ...(values.some((it) => isUnique(it.attribute)) ? [uniqueLock(type)] : []),
     ...parts.flatMap(({ items }) =>
       items.flatMap((it) => (it.ahead === 'loose' ? [`loose ${it.change.type.table}`] : [])),
     ),
   ]),
 ];
+
+/** The lock of all unique values of a table. */
+export const uniqueLock = ({ table }: EntryType): string => `unique ${table}`;
 
 export const isUnique = (attribute: Attribute): boolean =>
   attribute.kind === 'scalar' && (attribute.rules.unique || attribute.type === 'uid');

@@ -4,7 +4,7 @@ import type { EntryType } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
 import type { Cell } from '../sql/dialect.js';
 import { pipeline } from '../sql/pipeline.js';
-import { checkAhead } from './ahead.js';
+import { checkAhead, heldAhead } from './ahead.js';
 import { type Change, namesOf, readPublishedAt } from './change.js';
 import { checkChanges } from './checks.js';
 import { missingInStored } from './complete.js';
@@ -81,8 +81,9 @@ export const prepareUpdate = async (
   const changes = changesOf(change, id);
   const isFollowed = sharedOf(change) !== null;
   if (writesAhead(write)) await lockEntry(write, id);
+  const held = await heldAhead(change, write);
   const [, stored, siblings, parts, checked] = await pipeline(
-    () => takeLocks([...locksOf(request, change, id), ...(isFollowed ? [siblingsLock(type)] : [])], write),
+    () => takeLocks([...locksOf(request, change, id, held), ...(isFollowed ? [siblingsLock(type)] : [])], write),
     () => findEntry(write, id, 'locked'),
     async () => (isFollowed ? readSiblings(type, id, checking) : []),
     async () => (change.parts.length > 0 ? readParts(type, [id], context.model, session.tx, dialect) : noParts),
@@ -97,7 +98,7 @@ export const prepareUpdate = async (
   // it is a draft after all, or was published or unpublished while this request waited, so other rules apply
   if (isDraft !== parsed.isDraft) change = await acceptData(write, data, stored.id, isDraft);
   const undecided = checkMatch(write, stored);
-  const snapshot: Snapshot = { ...unwrap(checked), parts, ahead: await checkAhead(change, write) };
+  const snapshot: Snapshot = { ...unwrap(checked), parts, ahead: await checkAhead(change, held, write) };
   await checkShared(change, siblings, isDraft, (names) => acceptData(write, pick(data, names), stored.id, false));
   const isPublishedNow =
     type.draftAndPublish && stored.publishedAt === null && publishedAt !== undefined && publishedAt !== null;

@@ -8,14 +8,14 @@ import type { ResolveContext } from '../query/resolve.js';
 import { namesVersion, tellsVersion } from '../read/etag.js';
 import type { Cell, Dialect, Statement } from '../sql/dialect.js';
 import { type AheadPart, type Change, type ParsedBody, parseChange } from './change.js';
-import { acceptBody, type CheckContext } from './checks.js';
+import { acceptBody, type CheckContext, type UniqueCell } from './checks.js';
 import { entryWithId, readEntries, type StoredEntry, type Which } from './entry.js';
 import type { OwnerKey } from './keys.js';
 import { renumberStatement } from './lists.js';
 import { entryLock, ignoredKeys } from './locales.js';
 import type { Operation, WritePlan } from './operations.js';
 import type { PasswordHashes } from './passwords.js';
-import { lockNames, type Planned, planWrite } from './plan.js';
+import { lockNames, type Planned, planWrite, uniqueLock } from './plan.js';
 import {
   type Creators,
   type Data,
@@ -198,12 +198,20 @@ export const checkMatch = (
 /**
  * What a change locks, to be taken in one statement: two writers that took their locks one after the other could wait for each
  * other. A component that is written by itself leaves them to its entry.
+ * @param held unique values of components that have been written ahead.
  */
-export const locksOf = ({ isPartOfDraft }: WriteRequest, change: Change, id: number | null): readonly string[] =>
-  isPartOfDraft === undefined ? lockNames(changesOf(change, id, { withAhead: true })) : [];
+export const locksOf = (
+  { isPartOfDraft }: WriteRequest,
+  change: Change,
+  id: number | null,
+  held: readonly UniqueCell[],
+): readonly string[] =>
+  isPartOfDraft === undefined
+    ? [...lockNames(changesOf(change, id, { withAhead: true })), ...held.map((it) => uniqueLock(it.type))]
+    : [];
 
 /** Whether no other writer can change anything meanwhile, because the engine has one. */
-export const writesAlone = ({ dialect, request: { type } }: Write): boolean => dialect.lock([type.table]) === null;
+const writesAlone = ({ dialect, request: { type } }: Write): boolean => dialect.lock([type.table]) === null;
 
 /** Takes the lock of an entry and its siblings, which comes before all others. */
 export const lockEntry = async (write: Write, id: number): Promise<void> => {

@@ -137,6 +137,7 @@ interface Code {
   readonly db: {
     query(uid: string): {
       findMany(params: object): Promise<Line[]>;
+      create(params: object): Promise<Line>;
       update(params: object): Promise<unknown>;
       count(): Promise<number>;
     };
@@ -792,6 +793,21 @@ describe.each(
           expect((await Promise.all(twice)).sort()).toEqual([200, 400]);
         }
       });
+
+      it('so is one of two whose hooks set the same', async () => {
+        const meet = meeting(2);
+        const isHeard = whose === 'entries and components';
+        if (isHeard)
+          strapi.hear = ({ action, model, params }) => {
+            if (`${model.uid} ${action}` === `${line} beforeCreate`) (params as { data: Open }).data['code'] = 'heard';
+          };
+        strapi.change = async (data) => {
+          await meet();
+          if (!isHeard) data['lines'] = [await strapi.db.query(line).create({ data: { name: 'own', code: 'heard' } })];
+        };
+        const twice = ['x', 'y'].map((name) => parcel('POST', '', { lines: [{ name }] }));
+        expect((await Promise.all(twice)).sort()).toEqual([200, 400]);
+      });
     });
 
   it('unique values of what is stored may be sent again', async () => {
@@ -806,6 +822,33 @@ describe.each(
     for (const notes of [[{ id: kept.notes[0]!.id, key: 'k' }], [{ key: 'other' }, { key: 'third' }]])
       expect((await send('PUT', `/${entry.id}`, { lines: [{ id: kept.id, notes }] })).status).toBe(200);
     expect((await send('POST', '', { lines: [{ name: 'e', notes: [{ key: 'third' }] }] })).status).toBe(400);
+  });
+
+  it('unique values that hooks set are refused if another row has them', async () => {
+    await create({ lines: [{ name: 'a', code: 'first' }] });
+    const own = await create({ lines: [{ name: 'b' }] });
+    const before = await counts();
+    const rows = strapi.db.query(line);
+    const changes: readonly ((data: Open) => Promise<unknown>)[] = [
+      // of a component of the request
+      (data) => rows.update({ where: { id: (data['lines'] as Line[])[0]!.id }, data: { code: 'first' } }),
+      // of one that takes its place
+      async (data) => {
+        data['lines'] = [(await rows.create({ data: { name: 'own', code: 'first' } })).id];
+      },
+      // of one of its own, while the request has the same
+      () => rows.create({ data: { name: 'own', code: 'second' } }),
+    ];
+    for (const change of changes) {
+      strapi.change = change;
+      const data = { lines: [{ name: 'c', code: change === changes[2] ? 'second' : null }] };
+      expect(await send('POST', '', data)).toMatchObject({
+        status: 400,
+        error: { message: 'This attribute must be unique' },
+      });
+      expect((await send('PUT', `/${own.id}`, data)).status).toBe(400);
+    }
+    expect(await counts()).toEqual(before);
   });
 
   it('unique values that another row has too hinder only what sets them', async () => {
