@@ -747,6 +747,7 @@ describe.each(dialects)('what guards ask and is refused here on %s', (dialect) =
             try { if (ctx.session.count === undefined) return ctx.forbidden(); } catch {}
             return next();
           }] } },
+          { method: 'GET', path: '/notes', handler: 'note.find', config: {} },
           { method: 'GET', path: '/scope/own', handler: 'note.told', config: {} },
           { method: 'GET', path: '/scope/none', handler: 'note.told', config: { auth: { scope: [] } } },
           { method: 'GET', path: '/scope/other', handler: 'note.told', config: { auth: { scope: ['${aNote}.told', '${aNote}.find'] } } },
