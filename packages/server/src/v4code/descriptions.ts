@@ -28,10 +28,8 @@ export interface Descriptions {
 export const newDescriptions = (model: Model, files: ReadonlyMap<Uid, SchemaFile>): Descriptions => {
   const known = new Map<Uid, Members>();
   const saidOf = new Map<Uid, Members>();
-  const refuse = (what: string, uid: Uid): never => {
-    throw new CodeFault(
-      `${what} is changed by code, and content types are not changed by code here: ${cureFor(uid, files)}`,
-    );
+  const refuse = (what: string, uid: Uid, cure = cureFor(uid, files)): never => {
+    throw new CodeFault(`${what} is changed by code, and content types are not changed by code here: ${cure}`);
   };
   const copyOf = (uid: Uid): Members | undefined => {
     const type = model.types.get(uid);
@@ -41,7 +39,9 @@ export const newDescriptions = (model: Model, files: ReadonlyMap<Uid, SchemaFile
     const made = known.get(uid) ?? copyOf(uid);
     if (!made || known.has(uid)) return made;
     const said = structuredClone(saidOf.get(uid));
-    const described = readOnly(Object.assign(made, said), (place) => refuse(`${place} of ${uid}`, uid));
+    const described = readOnly(Object.assign(made, said), (place) =>
+      refuse(`${place} of ${uid}`, uid, place === 'lifecycles' ? subscribing(uid) : undefined),
+    );
     known.set(uid, described);
     return described;
   };
@@ -63,6 +63,9 @@ export const newDescriptions = (model: Model, files: ReadonlyMap<Uid, SchemaFile
   };
   return { of, all, ofPlugin, copyOf, say };
 };
+
+const subscribing = (uid: Uid): string =>
+  `give its hooks to strapi.db.lifecycles.subscribe({ models: ['${uid}'], … }) instead`;
 
 const cureFor = (uid: Uid, files: ReadonlyMap<Uid, SchemaFile>): string => {
   const own = files.get(uid)?.file;

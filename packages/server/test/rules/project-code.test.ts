@@ -451,6 +451,25 @@ const kept = () => strapi.db.query('strapi::core-store').findMany();
     );
   });
 
+  it('a middleware that is named by its file is one, wherever it is', () => {
+    const global = `module.exports = [{ resolve: './src/guards/block' }, { resolve: './src/shared/', config: {} }];`;
+    writeFiles(dir, {
+      'config/middlewares.js': global,
+      'src/api/book/routes/own.js': `module.exports = { routes: [{ method: 'GET', path: '/own', handler: 'book.own', config: { middlewares: [{ resolve: './src/guards/own.js' }] } }] };`,
+      'src/guards/block.js': `module.exports = () => async (ctx, next) => { try { await blocked(strapi.db.connection); } catch {} return next(); };`,
+      'src/guards/own.js': `module.exports = () => (ctx, next) => next();`,
+      'src/guards/other.js': `module.exports = {};`,
+      'src/shared/index.js': `module.exports = () => (ctx, next) => next();`,
+    });
+    const code = findCode(dir, { runCode: true, ignoreCode: [] });
+    expect(Object.fromEntries(code.map((it) => [it.file, it.kind]))).toMatchObject({
+      'src/guards/block.js': 'guard',
+      'src/guards/own.js': 'run',
+      'src/guards/other.js': 'unused',
+      'src/shared/index.js': 'run',
+    });
+  });
+
   it('files that others may import are no loss, and tests are no code', () => {
     writeFiles(dir, {
       'src/extensions/users-permissions/strapi-server.js': `module.exports = (plugin) => { plugin.contentTypes.user = require('./content-types/user'); return plugin; };`,

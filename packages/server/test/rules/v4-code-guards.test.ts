@@ -330,6 +330,12 @@ describe('a change of a schema in register', () => {
       'attributes.phone of plugin::users-permissions.user',
       'write the whole schema, with that, into src/extensions/users-permissions/content-types/user/schema.json',
     ],
+    [
+      'lifecycles',
+      `strapi.contentType('plugin::users-permissions.user').lifecycles = { beforeCreate() {} };`,
+      'lifecycles of plugin::users-permissions.user',
+      "give its hooks to strapi.db.lifecycles.subscribe({ models: ['plugin::users-permissions.user'], … }) instead",
+    ],
   ])('refuses the start: %s', async (_what, code, place, cure) => {
     const message = await refusal({ ...described, ...index(code) });
     expect(message).toContain(`${place} is changed by code, and content types are not changed by code here`);

@@ -139,9 +139,9 @@ export const findCode = (
   { ignoreCode, runCode }: Pick<Config['project'], 'ignoreCode' | 'runCode'>,
 ): readonly CodeFile[] => {
   const plugins = localPlugins(projectDir);
-  const names = [...new Set([...places, ...plugins.places].flatMap((place) => filesAt(projectDir, place.split('/'))))]
-    .filter((file) => !plugins.isOfPanel(file))
-    .sort();
+  const found = [...places, ...plugins.places].flatMap((place) => filesAt(projectDir, place.split('/')));
+  const middlewares = new Set(resolvedMiddlewares(projectDir));
+  const names = [...new Set([...found, ...middlewares])].filter((file) => !plugins.isOfPanel(file)).sort();
   const covers = (name: string, file: string): boolean => file === name || file.startsWith(`${name}/`);
   const ignoring = ignoreCode.map((it) => path.posix.normalize(it.replaceAll('\\', '/')).replace(/^\.?\/|\/$/g, ''));
   for (const name of ignoring) {
@@ -149,17 +149,19 @@ export const findCode = (
       throw new StartFault(`project.ignoreCode: no code file matches "${name}"${orNearest(name, names)}`);
   }
   const known = names.map((file): CodeFile => {
-    // wherever it is, a plugin is judged as one
-    const place = file.startsWith('src/') || !plugins.isEnabled(file) ? file : `src/plugins/${file}`;
+    // wherever it is, a plugin is judged as one, and so is a middleware
+    const placeOfPlugin = file.startsWith('src/') || !plugins.isEnabled(file) ? file : `src/plugins/${file}`;
+    const isResolved = middlewares.has(file) && !runs.test(file);
+    const place = isResolved ? `src/middlewares/${path.posix.basename(file)}` : placeOfPlugin;
     const source = textOf(projectDir, file);
     const byText = kindOf(projectDir, place, source);
     const ignored = ignoring.some((name) => covers(name, file));
     if (file.startsWith('src/plugins/') && !plugins.isEnabled(file))
       return { file, kind: 'unused', ignored, absent: [] };
-    const kind = runCode && !ignored ? kindWhereCodeRuns(file, byText) : byText;
+    const kind = runCode && !ignored ? kindWhereCodeRuns(place, byText) : byText;
     const absent = kind === 'run' || kind === 'unused' ? absentUses(withoutComments(source)) : [];
     const failsOpen =
-      kind === 'run' && absent.length > 0 && mayGuardFile.test(file) && catchesErrors.test(bare(source));
+      kind === 'run' && absent.length > 0 && mayGuardFile.test(place) && catchesErrors.test(bare(source));
     return { file, kind: failsOpen ? 'guard' : kind, ignored, absent };
   });
   const isOfProject = (file: string): boolean => !names.includes(file) && !plugins.isOfPanel(file);
@@ -223,9 +225,7 @@ const localPlugins = (
     .flatMap((place) => filesAt(projectDir, place.split('/')))
     .map((file) => bare(textOf(projectDir, file)))
     .join(' ');
-  const folders = [...texts.matchAll(/\bresolve['"]? ?: ?['"`]\.?\/?([\w./-]+)['"`]/g)].map(([, folder = '']) =>
-    path.posix.normalize(folder).replace(/\/$/, ''),
-  );
+  const folders = resolvedIn(texts);
   const isAny = /\breaddir|\$\{|__dirname/.test(texts);
   return {
     places: folders.filter((it) => !it.startsWith('..')).map((it) => `${it}/##`),
@@ -235,12 +235,27 @@ const localPlugins = (
   };
 };
 
+/** What a text of code names by `resolve`, from the folder of the project. */
+const resolvedIn = (text: string): readonly string[] =>
+  [...text.matchAll(/\bresolve['"]? ?: ?['"`]\.?\/?([\w./-]+)['"`]/g)].map(([, place = '']) =>
+    path.posix.normalize(place).replace(/\/$/, ''),
+  );
+
+/** The files of middlewares, global ones and those of routes, that are named by `resolve`: they may be anywhere. */
+const resolvedMiddlewares = (projectDir: string): readonly string[] =>
+  ['config/middlewares', 'config/env/*/middlewares', 'src/api/*/routes/#']
+    .flatMap((place) => filesAt(projectDir, place.split('/')))
+    .flatMap((file) => resolvedIn(bare(textOf(projectDir, file))))
+    .map((it) => it.replace(/\.[cm]?[jt]s$/, ''))
+    .filter((it) => !it.startsWith('..'))
+    .flatMap((it) => [it, `${it}/index`].flatMap((at) => filesAt(projectDir, at.split('/'))));
+
 /** A guard that the configuration does not list, so the start is refused. */
 export const isUnwatched = ({ kind, ignored }: CodeFile): boolean => kind === 'guard' && !ignored;
 
 /** Why a guard prevents the start. */
 export const guardReason = ({ file, absent }: CodeFile): string => {
-  if (mayGuardFile.test(file) && absent.length > 0) return `catches errors, and ${describeUses(absent)}`;
+  if (absent.length > 0) return `catches errors, and ${describeUses(absent)}`;
   if (ofContentType.test(file)) return 'replaces find, findOne, create, update or delete of a content type';
   if (isRoute.test(file))
     return 'declares policies, middlewares or auth, or only or except in a form that cannot be read';
