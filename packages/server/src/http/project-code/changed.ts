@@ -1,5 +1,4 @@
 /** Queries that code has changed, as the server reads them: no condition of theirs is lost on the way. */
-
 import type { Grammar } from '../../query/brackets.js';
 import { namedMemberOf, objectQuery, type QueryObject } from '../../query/objects.js';
 import { parameterName } from '../../query/parameters.js';

@@ -123,7 +123,7 @@ const attributeCondition = (name: string, inner: unknown, type: EntryType, given
 
 /** A text that is no number is no id, and means no entry: code looks entries up by id or slug, whichever it was given. */
 const ofIds = (given: unknown): unknown => {
-  if (typeof given === 'string') return isNumeric(given) ? given : NO_ID;
+  if (typeof given === 'string') return isDigits(given) ? given : NO_ID;
   if (Array.isArray(given)) return given.map(ofIds);
   if (!isMembers(given) || given instanceof Date) return given;
   return mapValues(given, (it, name) => (name === '$eq' || name === '$in' || isGroup(name) ? ofIds(it) : it));
@@ -132,7 +132,7 @@ const ofIds = (given: unknown): unknown => {
 /** No entry has it. */
 const NO_ID = 0;
 
-const isNumeric = (text: string): boolean => /^\d+$/.test(text);
+const isDigits = (text: string): boolean => /^\d+$/.test(text);
 
 /** The condition on a scalar: a value, a list of values, or operators. */
 const valueCondition = (given: unknown, type: EntryType, naming: Naming): unknown => {

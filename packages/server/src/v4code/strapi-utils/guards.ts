@@ -1,6 +1,7 @@
 /**
  * Guards (policies and middlewares) decide whether a request goes on. One that catches the error of what is not available here would let
  * everybody pass. So the error is noted beside the guard as it is made, and ends the request, wherever the code that ran into it stands.
+ * What v4 has and this server lacks ends all later requests of that guard too, because a guard may keep what it found instead.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type Koa from 'koa';
@@ -38,7 +39,10 @@ export const onUnguarded = (listener: Unguarded): void => {
   unguarded = listener;
 };
 
-/** An error of what v4 has and is not here, to be thrown. It ends this and all further requests of the guard that is running, even if that catches it. */
+/**
+ * An error of what v4 has and is not here, to be thrown. It ends this and all later requests of the guard that is running, even if the guard
+ * catches it.
+ */
 export const missed = (fault: Error): Error => {
   const run = runs.getStore();
   if (run) run.guard.missed ??= fault;
@@ -46,7 +50,7 @@ export const missed = (fault: Error): Error => {
   return fault;
 };
 
-/** An error of what v4 might have done, to be thrown. It ends the request of the guard that is running, even if that catches it. */
+/** An error of what v4 might have done, to be thrown. It ends the request of the guard that is running, even if the guard catches it. */
 export const refused = <T>(fault: T): T => {
   const run = runs.getStore();
   if (run && fault instanceof Error) run.refused ??= fault;
