@@ -15,10 +15,13 @@ const drafts = { options: { draftAndPublish: true } };
 
 describe.each(dialects)('dev on %s', (dialect) => {
   let dir = '';
+  /** Beside the project; there to the end, because dev says when a file goes that code has imported. */
+  let shared = '';
   let database: TestDatabase;
   let dev: Dev;
   beforeAll(async () => {
     dir = newFolder();
+    shared = newFolder();
     database = await newDatabase(dialect);
     writeFiles(dir, {
       'package.json': { type: 'module' },
@@ -31,7 +34,7 @@ describe.each(dialects)('dev on %s', (dialect) => {
   afterAll(async () => {
     expect(await dev.stop()).toBe(0);
     await database.drop();
-    fs.rmSync(dir, { recursive: true });
+    for (const it of [dir, shared]) fs.rmSync(it, { recursive: true });
   });
 
   const write = (file: string, content: Json | string): void => writeFiles(dir, { [file]: content });
@@ -170,7 +173,6 @@ describe.each(dialects)('dev on %s', (dialect) => {
   });
 
   it('reloads handlers and what they import, also from other folders', async () => {
-    const shared = newFolder();
     fs.writeFileSync(path.join(shared, 'word.ts'), `export const word: string = 'first';`);
     write('src/lib/words.ts', `export { word } from '${shared}/word.ts';`);
     write(
@@ -192,7 +194,6 @@ describe.each(dialects)('dev on %s', (dialect) => {
     fs.rmSync(path.join(dir, 'src/api/article/handlers.ts'));
     await dev.said('live in');
     expect(await attributesOf('/api/articles')).toContainEqual(['title']);
-    fs.rmSync(shared, { recursive: true });
   });
 
   it('requests in flight end with the old code, new ones get the new code, on the same connections', async () => {
