@@ -54,16 +54,20 @@ const roleTypes = roles.map((it) => it.type);
  * A database without roles is new: exactly one process creates them and writes the project's seeds, in one transaction.
  * It also stores digests of the seed files, so that a later start can report changed ones, and which entries they became.
  * @param withEntries false for a database that gets its entries from elsewhere.
+ * @returns whether this process has prepared a new database.
  */
 export const prepareData = async (
   project: Project,
   db: Db,
   logger: Notices,
   { withEntries = true }: { readonly withEntries?: boolean } = {},
-): Promise<void> => {
+): Promise<boolean> => {
   const { dialect } = db;
   const digests = digestSeeds(project.dir);
-  if (!(await db.read(() => isNew(dialect)))) return prepareLocales(db);
+  if (!(await db.read(() => isNew(dialect)))) {
+    await prepareLocales(db);
+    return false;
+  }
   const files = readSeedFiles(project.dir, project.model, roleTypes);
   const { granted } = files;
   const seeds = await db.writeAlone(async (tx) => {
@@ -79,13 +83,22 @@ export const prepareData = async (
     await insertSetting(SEED_MEMORY_KEY, { seeds: written, granted } satisfies SeedMemory, dialect, tx);
     return written.length;
   });
-  if (seeds === null) return;
+  if (seeds === null) return false;
   const mayFind = (granted['public'] ?? []).length;
   logger.info(
     { entries: seeds, publicActions: mayFind },
     `database: new; created the roles public and authenticated${seeds > 0 ? ' and the seeds of database/seed' : ''}`,
   );
-  if (mayFind === 0)
+  return true;
+};
+
+/** Says of a new database that the public can read nothing. To be called after the project's code has had its say, which may grant it. */
+export const warnOfClosedContent = async ({ dialect, read }: Db, logger: Notices): Promise<void> => {
+  const readable = dialect.compile(
+    sql`select count(*) from up_permissions p join up_permissions_role_links l on l.permission_id = p.id join up_roles r on r.id = l.role_id where r.type = 'public' and p.action like '%.find%'`,
+  );
+  const [[count] = []] = await read(() => readRows(readable));
+  if (Number(count) === 0)
     logger.warn(
       'the role public has no permissions to read content yet: grant some with role allow, or list them in database/seed/permissions.json',
     );

@@ -7,7 +7,7 @@ import { limits } from '../limits.js';
 import type { Secrets, Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { BoundCode } from '../v4code/code.js';
-import { prepareData, warnOfChangedSeeds } from './bootstrap.js';
+import { prepareData, warnOfChangedSeeds, warnOfClosedContent } from './bootstrap.js';
 import { type Environment, misspeltVariables, StartFault, shareVariables } from './config.js';
 import { bringUp, requireStarted, storedProject } from './layout.js';
 import { newLogger } from './log.js';
@@ -55,8 +55,8 @@ export const start = async (dir: string): Promise<void> => {
   try {
     const stored = isPreparing ? await storedProject(project, db) : await requireStarted(project, db);
     const bound = await bindCode(stored, loaded, { secrets, db, logger, worker });
-    if (isPreparing) await prepare(project, db, logger);
-    await serve(bound, { secrets, db, logger, worker });
+    const isNew = isPreparing && (await prepare(project, db, logger));
+    await serve(bound, { secrets, db, logger, worker, isNew });
   } catch (fault) {
     // open connections would keep the process alive
     await db.close();
@@ -64,12 +64,16 @@ export const start = async (dir: string): Promise<void> => {
   }
 };
 
-/** Tables, and the data of a new database. What is added changes nothing of what the database stores already. */
-const prepare = async (given: Project, db: Db, logger: FastifyBaseLogger): Promise<void> => {
+/**
+ * Tables, and the data of a new database. What is added changes nothing of what the database stores already.
+ * @returns whether it is new.
+ */
+const prepare = async (given: Project, db: Db, logger: FastifyBaseLogger): Promise<boolean> => {
   await warnOfOtherProcess(given, db, logger);
   const project = await bringUp(given, db, logger);
-  await prepareData(project, db, logger);
+  const isNew = await prepareData(project, db, logger);
   await warnOfChangedSeeds(project, db, logger);
+  return isNew;
 };
 
 interface Serving {
@@ -77,9 +81,14 @@ interface Serving {
   readonly db: OpenedDatabase;
   readonly logger: FastifyBaseLogger;
   readonly worker: Worker | null;
+  /** Whether the database was new. */
+  readonly isNew: boolean;
 }
 
-const serve = async ({ project, code }: BoundProject, { secrets, db, logger, worker }: Serving): Promise<void> => {
+const serve = async (
+  { project, code }: BoundProject,
+  { secrets, db, logger, worker, isNew }: Serving,
+): Promise<void> => {
   const { env, config, model } = project;
   let stop: Stop = () => process.exit(1);
   watchExit(project.dir, logger);
@@ -110,6 +119,7 @@ const serve = async ({ project, code }: BoundProject, { secrets, db, logger, wor
       `Cannot listen on ${env.HOST}:${env.PORT}: ${(fault as Error).message}\nSet HOST and PORT to a free address.`,
     );
   }
+  if (isNew) await warnOfClosedContent(db, logger);
   await site.notifier.start();
   if (worker === null) code?.runTasks();
   logger.info(

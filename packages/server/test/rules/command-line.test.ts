@@ -119,6 +119,42 @@ describe('the command line', () => {
     expect(log).toContain('api.strict is false, the default of projects that depend on @strapi/strapi: ');
   });
 
+  it('AC1: start says that the public may read nothing only once the code of the project has had its say', async () => {
+    const logOf = async (bootstrap: string): Promise<string> => {
+      makeProject();
+      fs.writeFileSync(
+        path.join(dir, 'src/index.js'),
+        `module.exports = { async bootstrap({ strapi }) { strapi.log.info('bootstrapped'); ${bootstrap} } };`,
+      );
+      const env = { ...process.env, DATABASE_CLIENT: 'sqlite', PORT: '0' };
+      const child = spawn(process.execPath, [main, 'start'], { cwd: dir, env, stdio: ['ignore', 'pipe', 'ignore'] });
+      let log = '';
+      for await (const chunk of child.stdout) {
+        log += String(chunk);
+        if (log.includes('serving ')) break;
+      }
+      child.kill();
+      await once(child, 'exit');
+      fs.rmSync(path.join(dir, '.tmp'), { recursive: true });
+      return log;
+    };
+    const warning = 'the role public has no permissions to read content yet';
+    const grants = `const role = await strapi.query('plugin::users-permissions.role').findOne({ where: { type: 'public' } });
+      await strapi.query('plugin::users-permissions.permission').create({ data: { action: 'api::note.note.find', role: role.id } });`;
+    expect(await logOf(grants)).not.toContain(warning);
+    expect(await logOf('')).toMatch(new RegExp(`bootstrapped[^]*${warning}`));
+  });
+
+  it('check ends, whatever modules of the project have begun', async () => {
+    makeProject();
+    fs.writeFileSync(
+      path.join(dir, 'src/index.js'),
+      `setInterval(() => 0, 1000); module.exports = { bootstrap() {} , own: 1 };`,
+    );
+    const { code, out } = await run(['check']);
+    expect([code, out.includes('src/index.js: runs')]).toEqual([1, true]);
+  });
+
   it.each([
     ['keeps the compiled server in the project', false],
     ['serves where nothing can be kept', true],

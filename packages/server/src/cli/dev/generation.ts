@@ -8,7 +8,7 @@ import type { Site } from '../../site/site.js';
 import type { Claim } from '../../sql/sqlite/claim.js';
 import type { BoundCode } from '../../v4code/code.js';
 import { nameIn } from '../../v4code/loading/load.js';
-import { addSeeds, prepareData, type SeedsAdded } from '../bootstrap.js';
+import { addSeeds, prepareData, type SeedsAdded, warnOfClosedContent } from '../bootstrap.js';
 import { type Environment, misspeltVariables, outsideVariables, readEnvironment, shareVariables } from '../config.js';
 import { bringUp } from '../layout.js';
 import type { Notices } from '../log.js';
@@ -75,7 +75,7 @@ export const nextGeneration = async (options: NextOptions): Promise<Generation> 
       warn: notices.warn,
     });
     const seeds = await addSeeds(prepared, db);
-    await prepareData(prepared, db, notices);
+    const isNew = await prepareData(prepared, db, notices);
     const bound = await bindCode(prepared, loaded, { secrets, db, logger });
     code = bound.code;
     const { project } = bound;
@@ -87,6 +87,7 @@ export const nextGeneration = async (options: NextOptions): Promise<Generation> 
       newApp({ site, code, settings, logger, isHealthy: db.isHealthy }, listener),
     );
     await made.app.ready();
+    if (isNew) await warnOfClosedContent(db, notices);
     await site.notifier.start();
     return { ...made, project, site, code, db, claim, seeds, state: stateOf(project, modules) };
   } catch (fault) {
