@@ -112,6 +112,8 @@ command('check', 'compare the model with the database')
   .action(async ({ project, json }: ProjectOption & { readonly json?: boolean }) => {
     const { check } = await import('./commands/check.js');
     await check(project, { json: json === true });
+    // what modules of the project have begun, such as a timer, would keep the process alive
+    process.stdout.write('', () => process.exit());
   });
 
 command('sync', 'add missing tables, columns and indexes to the database')

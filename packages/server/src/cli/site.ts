@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import type { IsServed } from '../access/permissions.js';
-import { MailFault, type MailSender, newSmtpMail, newToldMail, noMail } from '../accounts/mail.js';
+import { MailFault } from '../accounts/mail.js';
 import { never } from '../errors.js';
 import type { Outcome } from '../events/outbox.js';
 import type { Webhook } from '../events/webhooks.js';
@@ -20,6 +20,7 @@ import type { Db } from '../sql/dialect.js';
 import type { BoundCode } from '../v4code/code.js';
 import { StartFault } from './config.js';
 import { healthOf } from './health.js';
+import { mailFor } from './mail.js';
 import type { Project } from './project.js';
 import { unservedActions } from './v4project/code.js';
 
@@ -219,21 +220,4 @@ const storeFor = async ({ dir, config, env }: Project): Promise<Store> => {
   } catch (fault) {
     throw fault instanceof MissingPackage ? new StartFault(fault.message) : fault;
   }
-};
-
-/** Sends mails if a mail server is configured. Otherwise they are logged in development and discarded in production. */
-export const mailFor = ({ config, env }: Project, logger: FastifyBaseLogger): MailSender => {
-  if (env.SMTP_HOST !== undefined)
-    return newSmtpMail({
-      host: env.SMTP_HOST,
-      port: env.SMTP_PORT,
-      username: env.SMTP_USERNAME ?? null,
-      password: env.SMTP_PASSWORD ?? null,
-      from: config.mail.from,
-      replyTo: config.mail.replyTo,
-    });
-  if (env.NODE_ENV === 'production') return noMail;
-  return newToldMail(({ to, subject, text, own }) =>
-    logger.info({ to, cc: own?.cc, bcc: own?.bcc, subject, text }, 'mail: not sent because SMTP_HOST is not set'),
-  );
 };

@@ -1,6 +1,5 @@
 /** A v4 project's code, loaded and bound to a site: its routes, its hooks, and its start. */
 import type http from 'node:http';
-import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Middleware } from 'koa';
 import type { UserReads } from '../accounts/account.js';
@@ -25,13 +24,14 @@ import { newEventHub } from './event-hub.js';
 import { type CodeConfig, readCodeConfig } from './loading/config.js';
 import { addDefaults, type SettingsInForce } from './loading/defaults.js';
 import { describeFault, newEnv, placeOf } from './loading/env.js';
-import { CodeFault, type LoadModule, moduleAt, newLoader } from './loading/load.js';
+import { CodeFault, type Faults, type LoadModule, newFaults, newLoader } from './loading/load.js';
+import { isLeftOut, resolvedFile } from './loading/middlewares.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from './loading/parts.js';
 import type { Native } from './native.js';
 import { newPackages, type PackageSite, type Packages } from './packages.js';
 import { newPlugins } from './plugins/plugins.js';
 import { readProjectCode } from './read.js';
-import { middlewareOf } from './requests/chains.js';
+import { type MakeMiddleware, middlewareOf } from './requests/chains.js';
 import { newCoreController, newCoreService, type RestLimits } from './requests/core.js';
 import { newRegistry, type Registry } from './requests/registry.js';
 import { newRouteTable, type RouteTable } from './requests/routes.js';
@@ -46,13 +46,18 @@ export interface CodeOptions {
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** `NODE_ENV`. */
   readonly environment: string;
-  /** Files that are not loaded, relative to the folder. */
+  /** Files that are not loaded, relative to the folder, and middlewares that do not run, as `config/middlewares` names them. */
   readonly ignored: ReadonlySet<string>;
 }
 
 /** The code of a v4 project as it was loaded. Nothing has run but the modules themselves. */
 export interface LoadedCode {
   bind(binding: Binding): Promise<BoundCode>;
+  /**
+   * What `bind` would refuse, a line each, as far as it shows without `register`: extensions run, the rest is made, but no middleware, as
+   * these may use what `register` prepares.
+   */
+  refusals(binding: Binding): Promise<readonly string[]>;
 }
 
 export interface Binding {
@@ -164,7 +169,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
   (globalThis as { strapi?: unknown }).strapi = later(() => started(hold.strapi, 'strapi'));
   const code = await readProjectCode({ dir, load, ignored });
 
-  const bind = async (binding: Binding): Promise<BoundCode> => {
+  const bind = async (binding: Binding, { isTrial = false } = {}): Promise<BoundCode> => {
     const { model, db, log, rest } = binding;
     const api = (config.tree['api'] ?? {}) as Record<string, unknown>;
     config.tree['api'] = {
@@ -262,7 +267,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       log,
     });
     hold.strapi = strapi;
-    bindSite({ model, native });
+    bindSite({ model, native, describe: descriptions.of });
 
     const operatedOf: Readonly<Record<CoreAction, readonly Operated[]>> = {
       find: ['FindMany', 'FindOne', 'Count'],
@@ -305,10 +310,14 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     hold.registry = registry;
     plugins.check();
     const { enabled, tasks } = (config.get('server.cron') ?? {}) as Members;
-    if (enabled !== false && isMembers(tasks)) cron.add(tasks);
-    await run('register');
+    if (enabled && isMembers(tasks)) cron.add(tasks);
+    if (!isTrial) await run('register');
     plugins.check();
-    globals.push(...(await globalsOf(config.tree['middlewares'], { dir, load, registry, strapi })));
+    // of others than faults of the project only a start can tell
+    const faults = isTrial ? newFaults(() => undefined) : newFaults();
+    const makeMiddleware: MakeMiddleware = isTrial ? () => (_ctx, next) => next() : middlewareOf;
+    const own = { dir, load, registry, strapi, ignored, faults, makeMiddleware };
+    globals.push(...(await globalsOf(config.tree['middlewares'], own)));
     /** Those that routes name by `resolve`. */
     const loading: Promise<Middleware>[] = [];
     const table = newRouteTable({
@@ -320,6 +329,8 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
         loading.push(loaded);
         return async (ctx, next) => (await loaded)(ctx, next);
       },
+      makeMiddleware,
+      faults,
       types: model.types,
       dir,
       prefix: binding.prefix,
@@ -329,7 +340,8 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       strapi,
       warn: (text) => log.warn(text),
     });
-    await Promise.all(loading);
+    for (const it of loading) await it.catch(faults.add);
+    faults.throwAll();
     const { origin: corsOrigin } = configOf('strapi::cors', config.tree['middlewares']);
     return {
       hooks: hooksOf(lifecycles, () => entities),
@@ -368,7 +380,17 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       },
     };
   };
-  return { bind };
+  return {
+    bind: (binding) => bind(binding),
+    refusals: async (binding) => {
+      try {
+        await bind(binding, { isTrial: true });
+        return [];
+      } catch (fault) {
+        return fault instanceof CodeFault ? fault.message.split('\n') : [];
+      }
+    },
+  };
 };
 
 const administratorFields = [
@@ -424,37 +446,42 @@ interface GlobalsDeps {
   readonly load: LoadModule;
   readonly registry: Registry;
   readonly strapi: Strapi;
+  readonly ignored: ReadonlySet<string>;
+  readonly faults: Faults;
+  readonly makeMiddleware: MakeMiddleware;
 }
 
 /** The project's own among `config/middlewares`; Strapi's are the server's work. */
 const globalsOf = async (listed: unknown, deps: GlobalsDeps): Promise<readonly Middleware[]> => {
-  if (!Array.isArray(listed)) return [];
+  const all: readonly unknown[] = Array.isArray(listed) ? listed : [];
   const globals: Middleware[] = [];
-  for (const given of listed as readonly unknown[]) {
+  for (const given of all) {
     // v4 knows no `enabled` here: one that is listed runs
     const { name, resolve, config = {} } = isMembers(given) ? given : { name: given };
     const isOfStrapi = typeof name === 'string' && name.startsWith('strapi::');
-    if (isOfStrapi) continue;
-    const factory =
-      typeof resolve === 'string' ? await resolved(resolve, deps) : deps.registry.middleware(String(name), '');
-    if (!isCallable(factory)) throw new CodeFault(`config/middlewares: there is no middleware "${name ?? resolve}"`);
-    globals.push(middlewareOf(factory, config, { ...deps, where: 'config/middlewares', name: name ?? resolve }));
+    if (isOfStrapi || isLeftOut(given, deps)) continue;
+    try {
+      const factory =
+        typeof resolve === 'string' ? await resolved(resolve, deps) : deps.registry.middleware(String(name), '');
+      if (!isCallable(factory)) throw noMiddleware(name ?? resolve);
+      const about = { ...deps, where: 'config/middlewares', name: name ?? resolve };
+      globals.push(deps.makeMiddleware(factory, config, about));
+    } catch (fault) {
+      deps.faults.add(fault);
+    }
   }
   return globals;
 };
 
+const noMiddleware = (name: unknown): CodeFault =>
+  new CodeFault(
+    `config/middlewares: there is no middleware ${JSON.stringify(name)}${
+      String(name).startsWith('plugin::') ? ', as plugins of others do not run here' : ''
+    }; once all is well without it, list it in dovetail.config: project: { ignoreCode: ['${name}'] }`,
+  );
+
 /** A package of the project, or a place in its folder. */
 const resolved = async (given: string, { dir, load }: Pick<GlobalsDeps, 'dir' | 'load'>): Promise<unknown> => {
-  const { createRequire } = process.getBuiltinModule('node:module');
-  const require = createRequire(path.join(dir, 'package.json'));
-  const find = (name: string): string | null => {
-    try {
-      return require.resolve(name);
-    } catch {
-      return null;
-    }
-  };
-  const folder = path.resolve(dir, given);
-  const file = find(given) ?? find(folder) ?? moduleAt(path.dirname(folder), path.basename(folder));
+  const file = resolvedFile(given, dir);
   return file === null ? undefined : load(file);
 };

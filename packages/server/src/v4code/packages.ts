@@ -10,9 +10,10 @@ import { CoreDefinition, type CoreRouterOptions } from './requests/core.js';
 import { CoreRouterDefinition } from './requests/routes.js';
 import { newContentTypes } from './strapi-utils/content-types.js';
 import { errors, YupValidationError } from './strapi-utils/errors.js';
-import { withMissing } from './strapi-utils/missing.js';
+import { UTILS, withMissing } from './strapi-utils/missing.js';
 import { sanitizeInput, sanitizeOutput } from './strapi-utils/sanitize.js';
-import { absentUtils, ownUtils, UTILS, withStrapiId } from './strapi-utils/utils.js';
+import { newTraverseEntity } from './strapi-utils/traverse.js';
+import { absentUtils, ownUtils, withStrapiId } from './strapi-utils/utils.js';
 
 export interface Packages {
   /** By name, for the loader. */
@@ -26,6 +27,8 @@ export interface Packages {
 /** What the packages need of the site, once there is one. */
 export interface PackageSite {
   readonly model: Model;
+  /** What `strapi.getModel` gives. */
+  readonly describe: (uid: string) => unknown;
   readonly native: () => Pick<Native, 'allowedQuery' | 'checkQuery' | 'callerOfAuth'>;
 }
 
@@ -86,7 +89,7 @@ export const newPackages = (
       try {
         return await schema.validate(body, { strict: true, abortEarly: false, ...options });
       } catch (fault) {
-        throw new YupValidationError(fault as ConstructorParameters<typeof YupValidationError>[0], message);
+        return refuseByYup(fault as YupFault, message);
       }
     };
 
@@ -96,7 +99,7 @@ export const newPackages = (
       try {
         return schema.validateSync(body, { strict: true, abortEarly: false, ...options });
       } catch (fault) {
-        throw new YupValidationError(fault as ConstructorParameters<typeof YupValidationError>[0], message);
+        return refuseByYup(fault as YupFault, message);
       }
     };
 
@@ -110,11 +113,13 @@ export const newPackages = (
       contentAPI: withMissing(`${UTILS}.validate.contentAPI`, { query: validateQuery }),
     }),
     contentTypes: newContentTypes(typeOf),
+    traverseEntity: newTraverseEntity((uid) => site().describe(uid)),
     /** `{ data, files }` of a form, as the request has it. */
     parseMultipartData: ({ request }: { readonly request: { readonly body?: unknown; readonly files?: unknown } }) =>
       request.files === undefined ? { data: request.body, files: {} } : entryBodyOf(request),
     validateYupSchema,
     validateYupSchemaSync,
+    handleYupError: refuseByYup,
     get yup() {
       return yup;
     },
@@ -134,6 +139,12 @@ export const newPackages = (
       yup = withStrapiId(loaded as Parameters<typeof withStrapiId>[0]);
     },
   };
+};
+
+type YupFault = ConstructorParameters<typeof YupValidationError>[0];
+
+const refuseByYup = (fault: YupFault, message?: string): never => {
+  throw new YupValidationError(fault, message);
 };
 
 interface YupSchema {

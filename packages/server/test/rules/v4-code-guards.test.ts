@@ -582,6 +582,46 @@ describe('config.auth.strategies that is no list of names', () => {
   );
 });
 
+describe('a policy as an object', () => {
+  const validator = `(config) => { if (config.bad) throw new Error('no such key'); }`;
+  const handler = `(ctx, config, { strapi }) => ctx.request.query.key === (config.key ?? 'usual') && strapi.isLoaded`;
+  const files = (routes: string): Readonly<Record<string, string>> => ({
+    'src/policies/written.js': `module.exports = { name: 'written', validator: ${validator}, handler: ${handler} };`,
+    'src/policies/made.js': `module.exports = require('@strapi/utils').policy.createPolicy({ name: 'made', validator: ${validator}, handler: ${handler} });`,
+    'src/policies/bound.js': `module.exports = { handler() { return this === undefined || this === globalThis; } };`,
+    'src/api/own/routes/own.js': `const own = (path, policy) => ({ method: 'GET', path, handler: () => ({ kind: typeof strapi.policy('global::written') }), config: { auth: false, policies: [policy] } });
+      module.exports = { routes: [${routes}] };`,
+  });
+
+  it('is asked by its handler, with its configuration', async () => {
+    const named = (name: string): string =>
+      `own('/${name}', 'global::${name}'), own('/${name}/own', { name: 'global::${name}', config: { key: 'own' } })`;
+    const served = await serveCode(
+      'sqlite',
+      files(`${named('written')}, ${named('made')}, own('/bound', 'global::bound')`),
+    );
+    try {
+      const statuses = async (...paths: readonly string[]): Promise<readonly number[]> =>
+        Promise.all(paths.map(async (it) => (await served.json('GET', `/api/${it}`)).status));
+      for (const name of ['written', 'made'])
+        expect(await statuses(name, `${name}?key=usual`, `${name}/own?key=usual`, `${name}/own?key=own`)).toEqual([
+          403, 200, 403, 200,
+        ]);
+      expect(await statuses('bound')).toEqual([200]);
+      expect((await served.json('GET', '/api/written?key=usual')).body).toEqual({ kind: 'object' });
+    } finally {
+      await served.close();
+    }
+  });
+
+  it.each([
+    ['written', /the route GET \/x: the policy "global::written" refuses its configuration: no such key/],
+    ['made', /the policy "global::made" refuses its configuration: Invalid config passed to "made" policy\./],
+  ])('refuses the start if its validator throws: %s', async (name, message) => {
+    expect(await refusal(files(`own('/x', { name: 'global::${name}', config: { bad: true } })`))).toMatch(message);
+  });
+});
+
 describe('what guards use and is not here', () => {
   let served: CodeProject;
   const guarded = (name: string, config: string): Readonly<Record<string, string>> => ({

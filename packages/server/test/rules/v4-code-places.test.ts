@@ -95,8 +95,8 @@ describe.each(dialects)('what code finds beside its entries on %s', (dialect) =>
     });
 
     it.each([
-      [`contentTypes.getOptions(book)`, 'contentTypes.getOptions'],
-      [`contentTypes.constants.OTHER`, 'contentTypes.constants.OTHER'],
+      [`utils.convertQueryParams.transformParamsToQuery('x', {})`, 'convertQueryParams.transformParamsToQuery'],
+      [`utils.policy.get('global::x')`, 'policy.get'],
       [`sanitize.sanitizers.defaultSanitizeOutput({})`, 'sanitize.sanitizers'],
       [`sanitize.contentAPI.other({})`, 'sanitize.contentAPI.other'],
       [`validate.validators.x()`, 'validate.validators'],
@@ -104,6 +104,121 @@ describe.each(dialects)('what code finds beside its entries on %s', (dialect) =>
       [`pagination.other()`, 'pagination.other'],
     ])('names what is not here: %s', async (code, name) => {
       expect(await thrown(`${utils} return ${code}`)).toContain(`require('@strapi/utils').${name} is not available`);
+    });
+
+    it('lets code ask first for what v4 has not either', async () => {
+      expect(
+        await run(`${utils} return [typeof contentTypes.other, typeof utils.other, typeof utils.policy.other]`),
+      ).toEqual(Array(3).fill('undefined'));
+    });
+
+    it('tells what a type says of itself', async () => {
+      expect(
+        await run(`${utils} const { getOptions, getCreatorFields, isKind, getContentTypeRoutePrefix, isMorphToRelationalAttribute: isMorph } = contentTypes; return [
+          getOptions(book).draftAndPublish, getOptions({}), getCreatorFields({ attributes: { createdBy: {}, x: {} } }), isKind('singleType')(book),
+          getContentTypeRoutePrefix({ kind: 'singleType', info: { singularName: 'a b', pluralName: 'as' } }),
+          getContentTypeRoutePrefix({ kind: 'collectionType', info: { singularName: 'a', pluralName: 'FooBars' } }),
+          ['morphToOne', 'morphToMany', 'morphOne', 'oneToOne'].map((relation) => isMorph({ type: 'relation', relation })),
+        ]`),
+      ).toEqual([
+        true,
+        { draftAndPublish: false },
+        ['createdBy'],
+        false,
+        'a-b',
+        'foo-bars',
+        [true, true, false, false],
+      ]);
+    });
+
+    // each value was recorded from v4
+    it.each<readonly [string, unknown]>([
+      [
+        `[['a', '/b'], ['a//', '//b/', '/c/'], ['', 'b'], ['/', '/'], ['/a/', '/']].map((it) => utils.joinBy('/', ...it))`,
+        ['a/b', 'a/b/c/', '/b', '/', '/a/'],
+      ],
+      [`['fooBar', 'Émile 12x', 'v2Api'].map(utils.toKebabCase)`, ['foo-bar', 'emile-12-x', 'v-2-api']],
+      [`['fooBar', 'Émile 12x', 'v2Api'].map(utils.nameToCollectionName)`, ['foo_bar', 'emile_12x', 'v2_api']],
+      [`['fooBar BAZ', 'Émile 12x', 'x.y'].map(utils.toRegressedEnumValue)`, ['fooBar_BAZ', 'Emile_12x', 'x_y']],
+      [`['1a', '-1a', 9, ''].map(utils.startsWithANumber)`, [true, false, true, false]],
+      [
+        `[utils.getCommonBeginning('abc', 'abd'), utils.getCommonBeginning(), utils.getCommonBeginning('x', 'y')]`,
+        ['ab', '', ''],
+      ],
+      [
+        `[utils.escapeQuery('a%b_c', '%_'), utils.escapeQuery('a.b', '.', '!'), utils.escapeQuery('x', '')]`,
+        ['a\\%b\\_c', 'a!.b', 'x'],
+      ],
+      [
+        `['$eq', '$and', '$jsonSupersetOf', '$nope', 'eq', '$EQ'].map((it) => utils.isOperator(it))`,
+        [true, true, true, false, false, false],
+      ],
+      [
+        `['$eq', '$contains', '$not', '$or'].map((it) => ['where', 'group', 'cast'].filter((of) => utils.isOperatorOfType(of, it)).join())`,
+        ['where,cast', 'where', 'where,cast', 'group'],
+      ],
+      [`[utils.isOperatorOfType('where', '$EQ', true), utils.isOperatorOfType('x', '$eq')]`, [true, false]],
+      [
+        `['oneToOne', 'oneToMany', 'manyToOne', 'manyToMany', 'morphOne'].map((relation) => ['isOneToAny', 'isManyToAny', 'isAnyToOne', 'isAnyToMany'].map((it) => Number(utils.relations[it]({ type: 'relation', relation }))).join(''))`,
+        ['1010', '1001', '0110', '0101', '0000'],
+      ],
+      [
+        `utils.relations.getRelationalFields(book).includes('author') && !utils.relations.getRelationalFields(book).includes('cover')`,
+        true,
+      ],
+      [
+        `[0, 999, 1023, 1536, 123456789, 1e12].map(utils.file.bytesToHumanReadable)`,
+        ['0 Bytes', '999 Bytes', '1 KB', '2 KB', '123 MB', '1 TB'],
+      ],
+      [`[utils.file.bytesToKbytes(1536), utils.file.bytesToKbytes(1), utils.file.kbytesToBytes(2)]`, [1.54, 0, 2000]],
+      [
+        `await (async () => { const { Readable } = require('node:stream'); const of = () => Readable.from([Buffer.from('abc'), Buffer.from('de')]);
+        return [await utils.file.getStreamSize(of()), String(await utils.file.streamToBuffer(of()))]; })()`,
+        [5, 'abcde'],
+      ],
+      [
+        `await Promise.all(['Series', 'Parallel', 'Bail', 'SeriesWaterfall'].map((kind) => {
+        const hook = utils.hooks['createAsync' + kind + 'Hook'](); const one = (it) => it + 1;
+        hook.register(async () => undefined).register(one).register(async (it) => it * 10).delete(() => 0);
+        if (kind === 'SeriesWaterfall') hook.delete(hook.getHandlers()[0]);
+        return hook.call(1); }).map((it) => it.then((got) => got ?? 'none')))`,
+        ['none', [null, 2, 10], 2, 20],
+      ],
+      [`utils.webhook.webhookEvents.ENTRY_UNPUBLISH`, 'entry.unpublish'],
+      [
+        `(() => { const made = utils.policy.createPolicyContext('koa', { a: 1 }); return [made.is('koa'), made.is('admin'), made.type, made.a]; })()`,
+        [true, false, 'koa', 1],
+      ],
+      [
+        `await yup.object({ a: yup.string().required() }).validate({}).catch((fault) => { try { utils.handleYupError(fault, 'no'); } catch (it) { return [it.name, it.message, it.details.errors[0].path]; } })`,
+        ['ValidationError', 'no', ['a']],
+      ],
+    ])('helps with %s', async (code, value) => {
+      expect(await run(`${utils} return ${code}`)).toEqual(value);
+    });
+
+    it('goes through an entry and what is populated in it', async () => {
+      expect(
+        await run(`${utils} const seen = [];
+          const data = { id: 1, title: 'a', unknown: 2, cover: { name: 'f' }, author: { id: 2, name: 'b', more: 1 } };
+          const changed = await utils.traverseEntity(({ key, value, schema, attribute, path }, { set, remove }) => {
+            seen.push(schema.uid + ' ' + path.attribute + ' ' + attribute.type);
+            if (key === 'title') remove(key);
+            if (key === 'name') set(key, value.toUpperCase());
+          }, { schema: book }, data);
+          const later = utils.traverseEntity(({ key }, { remove }) => remove(key), { schema: book });
+          return { seen, changed, data, later: await later({ title: 'x', unknown: 1 }), none: await utils.traverseEntity(() => 0, { schema: book }, null) }`),
+      ).toEqual({
+        seen: [
+          'api::book.book title string',
+          ...['api::book.book cover media', 'plugin::upload.file cover.name string'],
+          ...['api::book.book author relation', 'api::author.author author.name string'],
+        ],
+        changed: { id: 1, unknown: 2, cover: { name: 'F' }, author: { id: 2, name: 'B', more: 1 } },
+        data: { id: 1, title: 'a', unknown: 2, cover: { name: 'f' }, author: { id: 2, name: 'b', more: 1 } },
+        later: { unknown: 1 },
+        none: null,
+      });
     });
 
     it('checks ids', async () => {

@@ -148,13 +148,14 @@ describe.each(dialects)('what code finds on %s', (dialect) => {
       ...['plugin.users-permissions.jwtSecret', 'plugin.users-permissions.jwt', 'server.url', 'server.absoluteUrl'],
       ...['admin.url', 'admin.absoluteUrl', 'server.dirs.public', 'plugin.upload.provider', 'plugin.upload.sizeLimit'],
       ...['plugin.upload.breakpoints', 'plugin.email.provider', 'plugin.email.settings.defaultFrom', 'info.name'],
-      ...['info.version', 'info.strapi', 'environment'],
+      ...['info.version', 'info.strapi', 'environment', 'server.admin', 'server.cron'],
     ];
     expect(await run(`return ${JSON.stringify(names)}.map((it) => strapi.config.get(it))`)).toEqual([
       ...['a-secret-that-is-long-enough-for-tests', { expiresIn: '7d' }],
       ...['https://site.example/cms', 'https://site.example/cms'],
       ...['https://site.example/cms/panel', 'https://site.example/cms/panel', './public', 'local', 1234],
       ...[{ small: 100 }, 'nodemailer', 'usual@site.example', 'shop', '2.1.0', '4.25.3', 'test'],
+      ...[{ autoOpen: false }, { enabled: false }],
     ]);
     expect(await run(`return strapi.plugin('users-permissions').config('jwtSecret')`)).toBe(
       'a-secret-that-is-long-enough-for-tests',
@@ -574,13 +575,13 @@ describe.each(dialects)('what code finds on %s', (dialect) => {
   });
 
   it('utilities that are not here can be imported, and say so where they are used', async () => {
-    const given = `const { traverseEntity, operators, nothing } = require('@strapi/utils');`;
-    expect(await run(`${given} return [typeof traverseEntity, nothing === undefined]`)).toEqual(['function', true]);
-    expect(await thrown(`${given} traverseEntity()`)).toContain(
-      "require('@strapi/utils').traverseEntity is not available",
+    const given = `const { importDefault, convertQueryParams, nothing } = require('@strapi/utils');`;
+    expect(await run(`${given} return [typeof importDefault, nothing === undefined]`)).toEqual(['function', true]);
+    expect(await thrown(`${given} importDefault()`)).toContain(
+      "require('@strapi/utils').importDefault is not available",
     );
-    expect(await thrown(`${given} operators.not()`)).toContain(
-      "require('@strapi/utils').operators.not is not available",
+    expect(await thrown(`${given} convertQueryParams.convertSortQueryParams()`)).toContain(
+      "require('@strapi/utils').convertQueryParams.convertSortQueryParams is not available",
     );
   });
 });

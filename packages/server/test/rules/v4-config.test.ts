@@ -325,7 +325,7 @@ describe('what is not obeyed', () => {
   it('is said, without values: unknown names, other providers, plugins, forms that cannot be read', async () => {
     const verdicts = (part: string, value: unknown): Readonly<Record<string, string>> =>
       Object.fromEntries(
-        readV4Settings({ dir, part: (name) => (name === part ? value : undefined) })
+        readV4Settings({ dir, ignored: new Set(), part: (name) => (name === part ? value : undefined) })
           .filter((one) => one.v4Name !== 'api.rest.maxLimit')
           .map((one) => [one.v4Name, one.verdict]),
       );
@@ -350,6 +350,13 @@ describe('what is not obeyed', () => {
       'plugins.sentry': 'not needed',
       'plugins.upload.config.provider': 'not supported',
     });
+    // these two are on, whatever it says
+    expect(verdicts('plugins', { i18n: { enabled: false }, upload: false, email: false })).toEqual({
+      'plugins.i18n': 'not supported',
+      'plugins.upload': 'not supported',
+      'plugins.email': 'not needed',
+    });
+    expect(verdicts('server', { cron: { tasks: {} } })).toEqual({ 'server.cron': 'not needed' });
     expect(
       verdicts('database', {
         connection: { client: 'postgres', connection: { host: 'x', ssl: { ciphers: 'x' } } },
@@ -433,6 +440,55 @@ describe('what is not obeyed', () => {
     writeFiles(dir, { ...sound, ...files });
     await expect(start(dir)).rejects.toThrow(message);
     expect(fs.existsSync(path.join(dir, '.env'))).toBe(false);
+  });
+
+  describe('a global middleware', () => {
+    const named =
+      "'strapi::errors', 'plugin::rest-cache.recv', 'global::stamp', { resolve: './own/stamp' }, { resolve: 'not-installed' }";
+    const files: Files = {
+      ...sound,
+      'config/middlewares.js': `module.exports = [${named}];`,
+      'src/middlewares/stamp.js': `module.exports = () => { throw new Error('made by its name'); };`,
+      'own/stamp.js': `module.exports = () => { throw new Error('made by its file'); };`,
+      '.env': 'JWT_SECRET=a-long-secret-for-tests\nAPI_TOKEN_SALT=salt\nADMIN_JWT_SECRET=another-long-secret\n',
+    };
+    const ignoring = (...ignoreCode: readonly string[]): Files => ({
+      'dovetail.config.json': { project: { ignoreCode } },
+    });
+
+    it('of a plugin refuses the start, also where no other code runs', async () => {
+      writeFiles(dir, { ...sound, '.env': files['.env']!, 'config/middlewares.js': file(['plugin::rest-cache.recv']) });
+      await expect(start(dir)).rejects.toThrow(
+        `config/middlewares: there is no middleware "plugin::rest-cache.recv", as plugins of others do not run here; once all is well without it, list it in dovetail.config: project: { ignoreCode: ['plugin::rest-cache.recv'] }`,
+      );
+    });
+
+    it.each<readonly [string, readonly string[]]>([
+      [
+        'its name, or what it resolves to',
+        ['plugin::rest-cache.recv', 'global::stamp', './own/stamp', 'not-installed'],
+      ],
+      ['its file', ['plugin::rest-cache.recv', 'src/middlewares/stamp.js', 'own/stamp.js', 'not-installed']],
+    ])('is left out if project.ignoreCode lists %s', async (_how, names) => {
+      const { v4 } = await open({ ...files, ...ignoring(...names) });
+      const said = v4.settings.filter((it) => it.verdict === 'not supported');
+      expect(said.map(({ v4Name, note }) => [v4Name, note])).toEqual(
+        ['plugin::rest-cache.recv', 'global::stamp', './own/stamp', 'not-installed'].map((it) => [
+          `middlewares.${it}`,
+          'it does not run: project.ignoreCode lists it',
+        ]),
+      );
+      vi.stubEnv('DATABASE_FILENAME', ':memory:');
+      const served = await serveProject(dir);
+      expect((await served.ask('/_health')).status).toBe(204);
+      await served.close();
+    });
+
+    it('that is listed and not there is refused, with the nearest one', async () => {
+      await expect(open({ ...files, ...ignoring('plugin::rest-cache.rcv') })).rejects.toThrow(
+        'project.ignoreCode: config/middlewares names no middleware "plugin::rest-cache.rcv"; did you mean "plugin::rest-cache.recv"?',
+      );
+    });
   });
 
   it('a function as origin does not count where dovetail.config names the origins', async () => {

@@ -217,6 +217,7 @@ export const compareSettings = (settings: readonly V4Setting[], own: Config): re
 export const settingsOf = (dir: string, config: V4Config, ignoreCode: readonly string[]): readonly V4Setting[] =>
   readV4Settings({
     dir,
+    ignored: new Set(ignoreCode),
     part: (name) => {
       const { files, value, errors } = config.part(name);
       const isIgnored = files.every((file) => ignoreCode.some((it) => file === it || file.startsWith(`${it}/`)));

@@ -32,6 +32,7 @@ import {
 } from '../project.js';
 import { warnOfRenames } from '../renamed.js';
 import { type CodeFile, type CodeVerdict, describeCode, isUnwatched, verdictOf } from '../v4project/code.js';
+import { refusedCode } from '../v4project/running-code.js';
 import { describeSetting, type V4Setting } from '../v4project/settings.js';
 
 export interface CheckOptions {
@@ -59,6 +60,8 @@ export interface CheckReport {
   readonly warnings: readonly SchemaNote[];
   /** Files of v4's code and configuration; a `guard` that is not ignored refuses the start. */
   readonly code: readonly CodeReport[];
+  /** What the start would refuse of code that runs, such as a policy that is not there. */
+  readonly refused: readonly string[];
   /** Settings of v4's `config/`; those that are not supported and guard access refuse the start. */
   readonly settings: readonly SettingReport[];
   readonly missing: DatabaseParts & { readonly indexes: readonly NamedIndex[] };
@@ -74,6 +77,8 @@ export interface CheckReport {
   /** Names of Dovetail's own indexes that the next start drops: no longer configured, or unfinished. */
   readonly surplusIndexes: readonly string[];
 }
+/** Without what only the code itself can tell. */
+type Compared = Omit<CheckReport, 'refused'>;
 /** A file of v4, and what becomes of it. */
 export type CodeReport = CodeFile & CodeVerdict;
 /** A setting of v4, without its value, which may be a secret. `name`: that of dovetail.config, or a variable. */
@@ -101,7 +106,9 @@ export const check = async (dir: string, { json }: CheckOptions): Promise<void> 
   try {
     const diff = await compareDatabase(project, db);
     const stored = await readStored(project.model, diff, db);
-    const report = reportOf(project, diff, stored, await readUnlocalized(project.model, db, diff), db);
+    const compared = reportOf(project, diff, stored, await readUnlocalized(project.model, db, diff), db);
+    const refused = await refusedCode(project, db);
+    const report: CheckReport = { ...compared, ok: compared.ok && refused.length === 0, refused };
     process.stdout.write(`${json ? JSON.stringify(report, null, 2) : inWords(report, project, diff, stored)}\n`);
     if (!report.ok) process.exitCode = 1;
   } finally {
@@ -192,7 +199,7 @@ const reportOf = (
   stored: Stored,
   unlocalized: readonly Unlocalized[],
   db: Db,
-): CheckReport => {
+): Compared => {
   const { code } = project;
   const drafts = [...stored.drafts].filter(([, count]) => count > 0).map(([uid, count]) => ({ uid, count }));
   return {
@@ -265,6 +272,10 @@ const inWords = (report: CheckReport, { model }: Project, diff: TableDiff, store
     lines.length === 0 ? '' : `\n${title}\n${lines.map((it) => `  ${it}`).join('\n')}\n`;
   const schema = section('In schema files, read as v4 reads them:', report.warnings.map(formatNote));
   const code = section('Code and configuration of v4 (see docs/project-code.md):', report.code.map(describeCode));
+  const refused = section(
+    'Of this code the start refuses (as far as it shows before register, which check does not run):',
+    report.refused,
+  );
   const settings = section(
     "Settings of v4's config/ that are not supported:",
     report.settings.filter((it) => it.verdict === 'not supported').map(describeSetting),
@@ -293,5 +304,5 @@ const inWords = (report: CheckReport, { model }: Project, diff: TableDiff, store
     report.ownIndexes.map(indexLine),
   );
   const agreed = body === '' ? '\nModel and database agree.\n' : body;
-  return `${typesInWords(model)}, ${report.database}\n${schema}${code}${settings}${agreed}${own}`.trimEnd();
+  return `${typesInWords(model)}, ${report.database}\n${schema}${code}${refused}${settings}${agreed}${own}`.trimEnd();
 };

@@ -1,14 +1,18 @@
 /** The code of a v4 project, bound to the database and the settings that they run with. */
+import crypto from 'node:crypto';
 import type { FastifyBaseLogger } from 'fastify';
+import { pino } from 'pino';
 import type { Secrets } from '../../site/site.js';
 import type { Db } from '../../sql/dialect.js';
-import type { BoundCode, LoadedCode, OpenedCode } from '../../v4code/code.js';
+import type { Binding, BoundCode, LoadedCode, OpenedCode } from '../../v4code/code.js';
 import type { SettingsInForce } from '../../v4code/loading/defaults.js';
+import { StartFault, withVariables } from '../config.js';
+import { mailFor } from '../mail.js';
 import type { Project } from '../project.js';
-import { mailFor } from '../site.js';
 import type { Worker } from '../worker.js';
 import { needsCode } from './code.js';
 import { withStartFaults } from './config.js';
+import { nameOfMiddleware } from './values.js';
 
 interface CodeGiven {
   readonly secrets: Secrets;
@@ -27,7 +31,9 @@ export interface BoundProject {
 /** Loads the modules of the code; null if there is none, or the configuration does not run it. Nothing is written. */
 export const loadProjectCode = async ({ v4, code }: Project): Promise<LoadedCode | null> => {
   const { opened } = v4;
-  return opened && (needsCode(code) || hasTasks(opened) || v4.asksOrigin) ? withStartFaults(() => opened.load()) : null;
+  const isNeeded =
+    needsCode(code) || v4.asksOrigin || (opened !== null && (hasTasks(opened) || hasMiddlewares(opened)));
+  return opened && isNeeded ? withStartFaults(() => opened.load()) : null;
 };
 
 const settingsOf = ({ config, env }: Project): SettingsInForce => ({
@@ -48,7 +54,13 @@ const hasTasks = ({ config }: OpenedCode): boolean => {
     readonly enabled?: unknown;
     readonly tasks?: object;
   };
-  return enabled !== false && Object.keys(tasks ?? {}).length > 0;
+  return Boolean(enabled) && Object.keys(tasks ?? {}).length > 0;
+};
+
+/** Those of packages, too, need no file in the project that runs. */
+const hasMiddlewares = ({ config }: OpenedCode): boolean => {
+  const listed: unknown = config.tree['middlewares'];
+  return Array.isArray(listed) && listed.some((it: unknown) => !nameOfMiddleware(it).startsWith('strapi::'));
 };
 
 /** Makes routes and hooks of it, and runs `register`. What a route needs and is not there refuses the start. */
@@ -58,21 +70,42 @@ export const bindCode = async (
   { secrets, db, logger, worker = null }: CodeGiven,
 ): Promise<BoundProject> => {
   if (!loaded) return { project, code: undefined };
-  const { config, model } = project;
-  const code = await withStartFaults(() =>
-    loaded.bind({
-      db,
-      model,
-      mail: mailFor(project, logger),
-      log: logger,
-      rest: config.api.rest,
-      prefix: config.api.rest.prefix,
-      jwtSecret: secrets.jwtSecret,
-      apiTokenSalt: secrets.apiTokenSalt,
-      runsCron: worker === null || worker.number === 1,
-      jwtSeconds: Math.round(config.users.jwtDays * 24 * 60 * 60),
-      settings: settingsOf(project),
-    }),
-  );
-  return { project, code };
+  const binding = bindingOf(project, { secrets, db, logger, worker });
+  return { project, code: await withStartFaults(() => loaded.bind(binding)) };
 };
+
+const bindingOf = (project: Project, { secrets, db, logger, worker = null }: CodeGiven): Binding => {
+  const { config, model } = project;
+  return {
+    db,
+    model,
+    mail: mailFor(project, logger),
+    log: logger,
+    rest: config.api.rest,
+    prefix: config.api.rest.prefix,
+    jwtSecret: secrets.jwtSecret,
+    apiTokenSalt: secrets.apiTokenSalt,
+    runsCron: worker === null || worker.number === 1,
+    jwtSeconds: Math.round(config.users.jwtDays * 24 * 60 * 60),
+    settings: settingsOf(project),
+  };
+};
+
+/**
+ * What the start would refuse of the code, a line each: modules are loaded and routes made, as the start does it, but neither `register` nor
+ * `bootstrap` runs, and nothing is written.
+ */
+export const refusedCode = (project: Project, db: Db): Promise<readonly string[]> =>
+  withVariables(project.dir, async () => {
+    try {
+      const loaded = await loadProjectCode(project);
+      if (!loaded) return [];
+      // nothing is signed with them
+      const unused = crypto.randomBytes(32).toString('hex');
+      const secrets = { jwtSecret: unused, apiTokenSalt: unused, adminJwtSecret: unused };
+      return await loaded.refusals(bindingOf(project, { secrets, db, logger: pino({ level: 'silent' }) }));
+    } catch (fault) {
+      if (fault instanceof StartFault) return fault.message.split('\n');
+      throw fault;
+    }
+  });

@@ -5,10 +5,11 @@
 import path from 'node:path';
 import has from 'lodash/has.js';
 import { daysOf } from '../../v4code/loading/durations.js';
+import { isLeftOut, type LeftOut } from '../../v4code/loading/middlewares.js';
 import { databaseOf, unsupportedDatabase } from './database.js';
 import { bytesOf, securityHeadersOf } from './headers.js';
 import type { InstalledPlugin } from './plugins.js';
-import { isPlain, listOf, objectAt, type Plain, textAt, textOf, valueAt } from './values.js';
+import { isPlain, listOf, nameOfMiddleware, objectAt, type Plain, textAt, textOf, valueAt } from './values.js';
 
 /** Files of `config/` that v4 itself reads. */
 export const partNames = ['database', 'admin', 'api', 'server', 'middlewares', 'plugins'] as const;
@@ -35,8 +36,7 @@ export type Target =
   | { readonly kind: 'config'; readonly name: string; readonly value: unknown }
   | { readonly kind: 'variable'; readonly name: string; readonly value: string };
 
-export interface V4Values {
-  readonly dir: string;
+export interface V4Values extends LeftOut {
   /** What a file of `config/` says; undefined if there is none. */
   part(name: PartName): unknown;
 }
@@ -194,8 +194,10 @@ const server: Readonly<Record<string, Rule>> = {
       ? notNeeded(v4Name, value)
       : notSupported(v4Name, value, 'webhooks have relations, media and components one level deep, as with true'),
   'cron.*': (value, v4Name) => {
-    const enabled = isPlain(value) && value['enabled'] !== false && value['tasks'] !== undefined;
-    return enabled ? obeyed(v4Name, value, null, 'its tasks run') : notNeeded(v4Name, value);
+    const enabled = isPlain(value) && Boolean(value['enabled']) && value['tasks'] !== undefined;
+    return enabled
+      ? obeyed(v4Name, value, null, 'its tasks run')
+      : notNeeded(v4Name, value, 'tasks run where enabled is true, as in v4');
   },
   'dirs.public': (value, v4Name, { dir }) =>
     path.resolve(dir, String(value)) === path.join(dir, 'public')
@@ -277,16 +279,18 @@ const database = (value: unknown, { dir }: V4Values): readonly V4Setting[] => {
 const middlewares = (value: unknown, values: V4Values): readonly V4Setting[] => {
   if (!Array.isArray(value)) return [];
   const named = value.map((it: unknown) => ({
+    entry: it,
     name: typeof it === 'string' ? it : textAt(it, 'name'),
-    resolve: textAt(it, 'resolve'),
     config: valueAt(it, 'config'),
   }));
   // as in v4, whatever else they say: one that is listed is on
   const isOn = (name: string): boolean => named.some((it) => it.name === name);
   return [
-    ...named.flatMap(({ name, resolve, config: own }): readonly V4Setting[] => {
+    ...named.flatMap(({ entry, name, config: own }): readonly V4Setting[] => {
       if (name === null || !name.startsWith('strapi::')) {
-        const shown = name ?? resolve ?? 'a middleware without a name';
+        const shown = nameOfMiddleware(entry) || 'a middleware without a name';
+        if (isLeftOut(entry, values))
+          return [notSupported(`middlewares.${shown}`, shown, 'it does not run: project.ignoreCode lists it')];
         return [obeyed(`middlewares.${shown}`, shown, null, 'it runs')];
       }
       if (own === undefined) return [];
@@ -424,7 +428,8 @@ const plugins = (value: unknown, values: V4Values): readonly V4Setting[] => {
     const at = `plugins.${name}`;
     const isOff = it === false || valueAt(it, 'enabled') === false;
     const rules = pluginRules[name];
-    if (isOff && name === 'upload') return [notSupported(at, it, 'files can be uploaded by who may')];
+    const whereOff = withoutSwitch[name];
+    if (isOff && whereOff !== undefined) return [notSupported(at, it, whereOff)];
     if (isOff) return [notNeeded(at, it, rules ? 'without permissions nobody gets to it' : null)];
     const own = valueAt(it, 'config');
     if (rules) return own === undefined ? [] : rules(own, at, values);
@@ -436,6 +441,12 @@ const plugins = (value: unknown, values: V4Values): readonly V4Setting[] => {
       ),
     ];
   });
+};
+
+/** Those that are on whatever the configuration says. */
+const withoutSwitch: Readonly<Record<string, string>> = {
+  upload: 'files can be uploaded by who may',
+  i18n: 'localized types have their locales, and GET /i18n/locales answers whoever may',
 };
 
 const notHere = 'the plugin is not here: its routes, hooks and services are missing';

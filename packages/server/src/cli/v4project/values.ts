@@ -27,3 +27,7 @@ export const listOf = (value: unknown): readonly string[] => {
   if (typeof value === 'string') return value.split(',').map((it) => it.trim());
   return Array.isArray(value) ? value.filter((it): it is string => typeof it === 'string') : [];
 };
+
+/** What an entry of `config/middlewares` is called: its name, or what it resolves to; an empty text if it says neither. */
+export const nameOfMiddleware = (entry: unknown): string =>
+  typeof entry === 'string' ? entry : (textAt(entry, 'name') ?? textAt(entry, 'resolve') ?? '');

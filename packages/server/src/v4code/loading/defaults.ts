@@ -35,7 +35,15 @@ export const addDefaults = ({ tree }: CodeConfig, { dir, settings, jwtSecret, jw
   const { host, port, url, uploads, mailFrom, mailReplyTo } = settings;
   const days = jwtSeconds / 86_400;
   const below: Members = {
-    server: { host, port, ...(url === null ? {} : { url }), proxy: false, dirs: { public: './public' } },
+    server: {
+      host,
+      port,
+      ...(url === null ? {} : { url }),
+      proxy: false,
+      cron: { enabled: false },
+      admin: { autoOpen: false },
+      dirs: { public: './public' },
+    },
     admin: {},
     info: infoOf(dir),
     plugin: {

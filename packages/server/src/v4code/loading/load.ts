@@ -13,6 +13,43 @@ import { aliasesOf, describeFault, distOf, PLACE, placedSource, placeInDist, sou
 /** A file of project code that cannot be used; the message is for its author. */
 export class CodeFault extends Error {}
 
+/** Faults that are thrown together, so that nobody mends one to be told of the next. */
+export interface Faults {
+  /** What the work makes; undefined if it throws a fault, which is kept. */
+  keep<T>(work: () => T): T | undefined;
+  add(fault: unknown): void;
+  throwAll(): void;
+}
+
+/** @param onOther is given what is no `CodeFault`. */
+export const newFaults = (
+  onOther: (fault: unknown) => void = (fault) => {
+    throw fault;
+  },
+): Faults => {
+  const kept: CodeFault[] = [];
+  const add = (fault: unknown): void => {
+    if (fault instanceof CodeFault) kept.push(fault);
+    else onOther(fault);
+  };
+  return {
+    add,
+    keep: (work) => {
+      try {
+        return work();
+      } catch (fault) {
+        add(fault);
+        return undefined;
+      }
+    },
+    throwAll: () => {
+      const [first, ...others] = kept;
+      if (first && others.length === 0) throw first;
+      if (first) throw new CodeFault([...new Set(kept.map((it) => it.message))].join('\n'), { cause: first.cause });
+    },
+  };
+};
+
 /** Loads the default export of a file, or what CommonJS exports. @param place where it takes itself to be. */
 export type LoadModule = (file: string, place?: string) => Promise<unknown>;
 

@@ -46,6 +46,7 @@ export interface ChainDeps {
   readonly isPlain: (uid: string, action: CoreAction) => boolean;
   /** What a middleware names by `resolve`, loaded while the server starts. */
   readonly loadMiddleware: (place: string, make: (loaded: unknown) => Middleware) => Middleware;
+  readonly makeMiddleware: MakeMiddleware;
   readonly strapi: unknown;
   /** The folder of the project. */
   readonly dir: string;
@@ -232,14 +233,32 @@ const answering =
   };
 
 /** Throws the refusal of a policy that does not pass. */
-const policyStep = (given: unknown, namespace: string, { registry, strapi }: ChainDeps, where: string): Policy => {
+const policyStep = (given: unknown, namespace: string, deps: ChainDeps, where: string): Policy => {
+  const { registry, strapi } = deps;
   const { name, config = {} } = isMembers(given) ? given : { name: given };
-  const policy = isCallable(given) ? given : typeof name === 'string' ? registry.policy(name, namespace) : undefined;
-  if (!policy) throw noPolicy(name ?? given, where);
+  const found = isCallable(given) ? given : typeof name === 'string' ? registry.policy(name, namespace) : undefined;
+  // as `createPolicy` of v4 makes it, or written like that
+  const { handler: policy, validator } = isMembers(found) ? found : { handler: found };
+  if (!isCallable(policy)) throw noPolicy(name ?? given, where);
+  if (isCallable(validator)) validate(validator, config, { ...deps, where, name });
   const check = (passed: unknown): void => {
     if (passed !== true && passed !== undefined) throw new ForbiddenError();
   };
   return (ctx) => runGuard(policy, () => policy(policyContextOf(ctx), config, { strapi }), check);
+};
+
+/** A configuration that is wrong stops the start; what the function returns has no meaning. */
+const validate = (
+  validator: Callable,
+  config: unknown,
+  { dir, where, name }: Pick<ChainDeps, 'dir'> & { readonly where: string; readonly name: unknown },
+): void => {
+  try {
+    validator(config);
+  } catch (fault) {
+    const what = `the policy ${JSON.stringify(name)} refuses its configuration`;
+    throw new CodeFault(describeFault(fault, dir, { file: where, what }), { cause: fault });
+  }
 };
 
 const noPolicy = (name: unknown, where: string): CodeFault =>
@@ -286,18 +305,20 @@ const middlewareStep = (given: unknown, namespace: string, deps: ChainDeps, wher
   const made = (factory: unknown): Middleware => {
     if (!isCallable(factory))
       throw new CodeFault(`${where}: there is no middleware ${JSON.stringify(name ?? resolve ?? given)}`);
-    return middlewareOf(factory, config, { ...deps, where, name: name ?? resolve });
+    return deps.makeMiddleware(factory, config, { ...deps, where, name: name ?? resolve });
   };
   if (typeof resolve === 'string') return deps.loadMiddleware(resolve, made);
   return made(typeof name === 'string' ? deps.registry.middleware(name, namespace) : undefined);
 };
 
 /** What a file of the project makes of a configuration. Throws a `CodeFault` that names the place. */
-export const middlewareOf = (
+export type MakeMiddleware = (
   factory: Callable,
   config: unknown,
-  { strapi, dir, where, name }: Pick<ChainDeps, 'strapi' | 'dir'> & { readonly where: string; readonly name: unknown },
-): Middleware => {
+  about: Pick<ChainDeps, 'strapi' | 'dir'> & { readonly where: string; readonly name: unknown },
+) => Middleware;
+
+export const middlewareOf: MakeMiddleware = (factory, config, { strapi, dir, where, name }) => {
   try {
     return makeGuard(factory, () => factory(config, { strapi }) as Middleware);
   } catch (fault) {

@@ -22,8 +22,11 @@ export type ContentTypes = ReadonlyMap<Uid, EntryType>;
 export interface Registry {
   controller(name: string): Members | undefined;
   service(name: string): Members | undefined;
-  /** @param namespace what names without one belong to: `api::tool`. */
-  policy(name: string, namespace: string): Callable | undefined;
+  /**
+   * A function, or an object that has it as `handler`, and perhaps a `validator` of configurations.
+   * @param namespace what names without one belong to: `api::tool`.
+   */
+  policy(name: string, namespace: string): unknown;
   middleware(name: string, namespace: string): Callable | undefined;
   /** Those of the APIs, with what `register` has made of them. */
   readonly routers: readonly { readonly api: string; readonly folder: string; readonly router: unknown }[];
@@ -112,16 +115,14 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
     return { members, own: members, original: {}, names: [] };
   };
 
-  const named = (group: 'policies' | 'middlewares', name: string, namespace: string): Callable | undefined => {
+  const named = (group: 'policies' | 'middlewares', name: string, namespace: string): unknown => {
     const full = name.includes('::') ? name : `${namespace}.${name}`;
     const [, scope = '', of = '', local = ''] = /^(global|api|plugin)::(?:([^.]+)\.)?(.+)$/.exec(full) ?? [];
-    const found =
-      scope === 'global'
-        ? code[group].get(of === '' ? local : `${of}.${local}`)
-        : scope === 'api'
-          ? code.apis.get(kebabName(of))?.[group].get(local)
-          : plugins[group](of, local);
-    return isCallable(found) ? found : undefined;
+    return scope === 'global'
+      ? code[group].get(of === '' ? local : `${of}.${local}`)
+      : scope === 'api'
+        ? code.apis.get(kebabName(of))?.[group].get(local)
+        : plugins[group](of, local);
   };
 
   return {
@@ -135,7 +136,10 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
     },
     // a policy may be named without its api, a middleware not
     policy: (name, namespace) => named('policies', name, namespace),
-    middleware: (name, namespace) => named('middlewares', name, namespace),
+    middleware: (name, namespace) => {
+      const found = named('middlewares', name, namespace);
+      return isCallable(found) ? found : undefined;
+    },
     get routers() {
       return [...code.apis.values()].flatMap(({ name, folder, routes }) =>
         Object.values(routes).map((router) => ({ api: name, folder, router })),

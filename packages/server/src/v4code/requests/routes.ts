@@ -7,7 +7,7 @@ import type { Action, IsServed } from '../../access/permissions.js';
 import { adminEndpoints } from '../../administration/endpoints.js';
 import { limits } from '../../limits.js';
 import { type AddedRoute, declaredRoutes } from '../added-routes.js';
-import { CodeFault } from '../loading/load.js';
+import { CodeFault, type Faults } from '../loading/load.js';
 import {
   type CoreAction,
   coreActions,
@@ -63,6 +63,8 @@ export interface RouteDeps extends ChainDeps {
   /** `/api`. */
   readonly prefix: string;
   readonly warn: (text: string) => void;
+  /** Of the routes that are declared before the start. */
+  readonly faults: Faults;
 }
 
 /** A core router: its options are known at once, its routes once the types are. */
@@ -151,7 +153,7 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
     ];
   };
   const placed = placedRoutes(deps);
-  const declared = placed.flatMap((it) => routeOf(it));
+  const declared = placed.flatMap((it) => deps.faults.keep(() => routeOf(it)) ?? []);
   /** Those of `strapi.server.routes`, which come first. */
   const added: CodeRoute[] = [];
   const handled = new Set(placed.map((it) => handlerOf(it)?.uid));

@@ -1,7 +1,7 @@
 /** `contentTypes` of `@strapi/utils`: what a described type and its attributes are. They take what `strapi.getModel` gives. */
 import type { EntryType } from '../../model/model.js';
 import { isMembers, type Members } from '../loading/parts.js';
-import { withMissing } from './missing.js';
+import { names } from './names.js';
 
 const ID = 'id';
 const CREATED_AT = 'createdAt';
@@ -9,6 +9,9 @@ const UPDATED_AT = 'updatedAt';
 const PUBLISHED_AT = 'publishedAt';
 const CREATED_BY = 'createdBy';
 const UPDATED_BY = 'updatedBy';
+
+const SINGLE = 'singleType';
+const COLLECTION = 'collectionType';
 
 /** What v4 adds to types and does not show where they are edited. */
 const invisible: readonly string[] = [
@@ -54,6 +57,22 @@ const unwritableOf = (described: unknown): string[] => leftOut(described, unwrit
 const visibleOf = (described: unknown): string[] => without(described, invisibleOf(described));
 const writableOf = (described: unknown): string[] => without(described, unwritableOf(described));
 
+const isRelational = isOfType('relation');
+const isRelationOf =
+  (...kinds: readonly string[]) =>
+  (attribute: unknown): boolean =>
+    isRelational(attribute) && kinds.some((it) => it === memberOf(attribute, 'relation'));
+
+/** `relations` of `@strapi/utils`: which sides of a relation have one entry, and which have many. */
+export const relations = {
+  getRelationalFields: (described: unknown) => namesWhere(described, isRelational),
+  isOneToAny: isRelationOf('oneToOne', 'oneToMany'),
+  isManyToAny: isRelationOf('manyToOne', 'manyToMany'),
+  isAnyToOne: isRelationOf('oneToOne', 'manyToOne'),
+  isAnyToMany: isRelationOf('oneToMany', 'manyToMany'),
+  constants: { MANY_RELATIONS: ['oneToMany', 'manyToMany'] },
+};
+
 /** @param entryType what the model has of a described type: it knows what the configuration makes private. */
 export const newContentTypes = (entryType: (described: unknown) => EntryType | undefined): object => {
   const isPrivate = (described: unknown, name: string): boolean =>
@@ -66,16 +85,16 @@ export const newContentTypes = (entryType: (described: unknown) => EntryType | u
       entryType(described)?.kind === kind || memberOf(described, 'kind') === named;
   const hasDraftAndPublish = (described: unknown): boolean =>
     entryType(described)?.draftAndPublish ?? memberOf(memberOf(described, 'options'), 'draftAndPublish') === true;
-  const name = "require('@strapi/utils').contentTypes";
-  return withMissing(name, {
+  return {
     hasDraftAndPublish,
     isDraft: (data: unknown, described: unknown) =>
       hasDraftAndPublish(described) && memberOf(data, PUBLISHED_AT) === null,
-    isSingleType: isKind('single', 'singleType'),
-    isCollectionType: isKind('collection', 'collectionType'),
+    isSingleType: isKind('single', SINGLE),
+    isCollectionType: isKind('collection', COLLECTION),
     isScalarAttribute,
     isMediaAttribute: isOfType('media'),
-    isRelationalAttribute: isOfType('relation'),
+    isRelationalAttribute: isRelational,
+    isMorphToRelationalAttribute: isRelationOf('morphToOne', 'morphToMany'),
     isComponentAttribute,
     isDynamicZoneAttribute: isOfType('dynamiczone'),
     isTypedAttribute: (attribute: unknown, type: unknown) => type !== undefined && typeOf(attribute) === type,
@@ -91,15 +110,29 @@ export const newContentTypes = (entryType: (described: unknown) => EntryType | u
     getNonWritableAttributes: unwritableOf,
     getTimestamps: (described: unknown) =>
       [CREATED_AT, UPDATED_AT].filter((it) => Object.hasOwn(attributesOf(described), it)),
-    constants: withMissing(`${name}.constants`, {
+    getCreatorFields: (described: unknown) =>
+      [CREATED_BY, UPDATED_BY].filter((it) => Object.hasOwn(attributesOf(described), it)),
+    getOptions: (described: unknown) => {
+      const options = memberOf(described, 'options');
+      return { draftAndPublish: false, ...(isMembers(options) ? options : {}) };
+    },
+    isKind: (kind: unknown) => (described: unknown) => memberOf(described, 'kind') === kind,
+    getContentTypeRoutePrefix: (described: unknown) => {
+      const name = memberOf(described, 'kind') === SINGLE ? 'singularName' : 'pluralName';
+      return names.toKebabCase(String(memberOf(memberOf(described, 'info'), name)));
+    },
+    constants: {
       ID_ATTRIBUTE: ID,
       PUBLISHED_AT_ATTRIBUTE: PUBLISHED_AT,
       CREATED_AT_ATTRIBUTE: CREATED_AT,
       UPDATED_AT_ATTRIBUTE: UPDATED_AT,
       CREATED_BY_ATTRIBUTE: CREATED_BY,
       UPDATED_BY_ATTRIBUTE: UPDATED_BY,
-      SINGLE_TYPE: 'singleType',
-      COLLECTION_TYPE: 'collectionType',
-    }),
-  });
+      SINGLE_TYPE: SINGLE,
+      COLLECTION_TYPE: COLLECTION,
+      DP_PUB_STATE_LIVE: 'live',
+      DP_PUB_STATE_PREVIEW: 'preview',
+      DP_PUB_STATES: ['live', 'preview'],
+    },
+  };
 };

@@ -5,6 +5,9 @@ import { missed } from './guards.js';
 export const missing = (what: string): Error =>
   missed(new Error(`${what} is not available: this server runs the code of Strapi 4 projects, but not all of Strapi`));
 
+/** How messages name `@strapi/utils`. */
+export const UTILS = "require('@strapi/utils')";
+
 /** Members that v4 has and that are not here, by the object that has them. */
 export const absentMembers = {
   strapi: new Set([
@@ -21,6 +24,15 @@ export const absentMembers = {
     ...['clone', 'decorate', 'emitEvent', 'findWithRelationCounts', 'findWithRelationCountsPage', 'loadPages'],
     ...['uploadFiles', 'wrapParams', 'wrapResult'],
   ]),
+  'strapi.server': new Set([
+    ...['api', 'destroy', 'initMiddlewares', 'initRouting', 'listRoutes', 'listen', 'mount', 'router'],
+  ]),
+  [UTILS]: new Set(['convertQueryParams', 'importDefault', 'providerFactory', 'templateConfiguration', 'traverse']),
+  [`${UTILS}.policy`]: new Set(['get', 'globalPolicy', 'resolve']),
+  [`${UTILS}.sanitize`]: new Set(['sanitizers', 'visitors']),
+  [`${UTILS}.sanitize.contentAPI`]: new Set(['fields', 'filters', 'populate', 'sort']),
+  [`${UTILS}.validate`]: new Set(['validators', 'visitors']),
+  [`${UTILS}.validate.contentAPI`]: new Set(['fields', 'filters', 'input', 'populate', 'sort']),
   'strapi.admin.services': new Set([
     ...['action', 'condition', 'constants', 'content-type', 'encryption', 'metrics', 'passport'],
     ...['project-settings', 'token', 'transfer'],

@@ -1,14 +1,16 @@
 /** What `@strapi/utils` has that needs neither a site nor its model. */
-import slugify, { type Options as SlugOptions } from '@sindresorhus/slugify';
-import escapeRegExp from 'lodash/escapeRegExp.js';
 import { atMost } from '../../concurrency.js';
+import { eventNames } from '../../events/events.js';
 import { absoluteAdminUrl, absoluteServerUrl, configUrls } from '../loading/urls.js';
+import { relations } from './content-types.js';
 import { dayOf, timeOf } from './dates.js';
 import { PaginationError } from './errors.js';
-import { absentFunction, withMissing } from './missing.js';
-
-/** How error messages name the package. */
-export const UTILS = "require('@strapi/utils')";
+import { file } from './file-sizes.js';
+import { hooks } from './hook-lists.js';
+import { absentFunction, absentMembers, UTILS, withMissing } from './missing.js';
+import { names } from './names.js';
+import { operators } from './operator-names.js';
+import { policy } from './policies.js';
 
 /** Runs the work for all at once, or for so many at a time. Without the work: a function that takes it. */
 const mapAsync = (all: readonly unknown[], work?: Work, { concurrency = all.length || 1 }: AtATime = {}): unknown => {
@@ -112,13 +114,6 @@ const keysDeep = (value: unknown, path: readonly string[] = []): readonly string
     ? Object.entries(value).flatMap(([key, it]) => keysDeep(it, [...path, key]))
     : [path.join('.')];
 
-const template = {
-  /** Placeholders of these names only: `<%= user.name %>`. */
-  createStrictInterpolationRegExp: (names: readonly string[], flags?: string) =>
-    new RegExp(`<%=\\s*(${names.map(escapeRegExp).join('|')})\\s*%>`, flags),
-  createLooseInterpolationRegExp: (flags?: string) => new RegExp('<%=([\\s\\S]+?)%>', flags),
-};
-
 const timeIn = (value: unknown): string => {
   if (value instanceof Date) return timeOf(value);
   const [, time, fraction = ''] =
@@ -166,6 +161,9 @@ const parseType = ({ type, value }: { readonly type: string; readonly value: unk
   }
 };
 
+/** `ENTRY_CREATE: 'entry.create'` */
+const webhookEvents = Object.fromEntries(eventNames.map((it) => [it.toUpperCase().replace('.', '_'), it]));
+
 export const ownUtils = {
   mapAsync,
   forEachAsync,
@@ -175,14 +173,15 @@ export const ownUtils = {
   pagination: withMissing(`${UTILS}.pagination`, { withDefaultPagination }),
   setCreatorFields,
   keysDeep,
-  template,
+  ...names,
+  ...operators,
+  file,
+  hooks,
+  policy,
+  relations,
+  webhook: { webhookEvents },
   parseType,
-  nameToSlug: (name: string, options: SlugOptions = { separator: '-' }) => slugify(name, options),
   generateTimestampCode: (date = new Date()) => date.getTime().toString(36).toUpperCase(),
-  isKebabCase: (text: string) => /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/.test(text),
-  isCamelCase: (text: string) => /^[a-z][a-zA-Z0-9]+$/.test(text),
-  stringIncludes: (all: readonly unknown[], value: unknown) => all.map(String).includes(String(value)),
-  stringEquals: (one: unknown, other: unknown) => String(one) === String(other),
   getConfigUrls: configUrls,
   getAbsoluteServerUrl: absoluteServerUrl,
   getAbsoluteAdminUrl: absoluteAdminUrl,
@@ -190,12 +189,5 @@ export const ownUtils = {
 
 /** What v4's package has besides. It can be imported; whoever uses it gets an error that names it. */
 export const absentUtils: Readonly<Record<string, unknown>> = Object.fromEntries(
-  [
-    ...['augmentErrors', 'buildQuery', 'components', 'convertQueryParams', 'convertRestQueryParams', 'escapeQuery'],
-    ...['file', 'formatYupErrors', 'generateInstanceId', 'getCommonBeginning', 'getCommonPath'],
-    ...['hooks', 'importDefault', 'isOperator', 'isOperatorOfType', 'joinBy', 'machineID', 'nameToCollectionName'],
-    ...['operators', 'policy', 'primitives', 'providerFactory', 'relations'],
-    ...['sanitizeEntity', 'startsWithANumber', 'toKebabCase', 'toRegressedEnumValue', 'traverse'],
-    ...['traverseEntity', 'webhook'],
-  ].map((name) => [name, absentFunction(`${UTILS}.${name}`)]),
+  [...absentMembers[UTILS]].map((name) => [name, absentFunction(`${UTILS}.${name}`)]),
 );
