@@ -336,6 +336,67 @@ it('check lists every file, and what it means', async () => {
   ]);
 });
 
+describe('check says what the start would refuse of the code, and runs neither register nor bootstrap', () => {
+  const checked = async (files: Files): Promise<CheckReport> => {
+    writeFiles(dir, { ...sound, ...files, '.env': 'DATABASE_FILENAME=data.db\n' });
+    return JSON.parse((await printed(() => check(dir, { json: true }))).out) as CheckReport;
+  };
+  const guardedBy = (config: string): string =>
+    `module.exports = { routes: [{ method: 'GET', path: '/own', handler: () => 1, config: { ${config} } }] };`;
+
+  it('all of it at once: policies, middlewares and actions that routes name, and global middlewares', async () => {
+    const files = {
+      'src/api/book/routes/one.js': guardedBy(`policies: ['global::gone', { name: 'is-gone' }]`),
+      'src/api/book/routes/two.js': guardedBy(`middlewares: ['global::gone', { resolve: './src/gone' }]`),
+      'src/api/book/routes/three.js': routes('').replace('/books/mine', '/mine'),
+      'src/middlewares/used.js': `module.exports = (config, { strapi }) => strapi.fromRegister.middleware;`,
+      'config/middlewares.js': `module.exports = ['strapi::errors', 'global::used', 'global::lost', 'plugin::rest-cache.recv'];`,
+      'src/index.js': `module.exports = { register() { throw new Error('registered'); }, bootstrap() { throw new Error('booted'); } };`,
+    };
+    const { ok, refused } = await checked(files);
+    expect(refused).toEqual([
+      `config/middlewares: there is no middleware "global::lost"; once all is well without it, list it in dovetail.config: project: { ignoreCode: ['global::lost'] }`,
+      `config/middlewares: there is no middleware "plugin::rest-cache.recv", as plugins of others do not run here; once all is well without it, list it in dovetail.config: project: { ignoreCode: ['plugin::rest-cache.recv'] }`,
+      'the route GET /own: there is no policy "global::gone"',
+      'the route GET /mine: there is no action "api::book.book.mine"',
+      'the route GET /own: there is no middleware "global::gone"',
+    ]);
+    expect(ok).toBe(false);
+    expect(fs.readdirSync(dir).filter((it) => it.startsWith('data.db'))).toEqual([]);
+    const { out } = await printed(() => check(dir, { json: false }));
+    expect(out).toContain('Of this code the start refuses');
+    expect(out).toContain('  the route GET /own: there is no policy "global::gone"\n');
+  });
+
+  it.each<readonly [string, Files, RegExp]>([
+    [
+      'a module that cannot be loaded',
+      { [route]: `throw new Error('broken');` },
+      /routes\/book\.js:\d+: cannot be loaded: broken/,
+    ],
+    [
+      'a file of a type that does not exist',
+      {
+        'src/api/book/controllers/book.js': `module.exports = require('@strapi/strapi').factories.createCoreController('api::book.bok', { find: () => 1 });`,
+      },
+      /there is no such content type/,
+    ],
+  ])('%s', async (_title, files, message) => {
+    expect((await checked(files)).refused).toEqual([expect.stringMatching(message)]);
+  });
+
+  it('nothing where all is there', async () => {
+    const { refused } = await checked({
+      [route]: guardedBy(`policies: ['is-there', 'global::is-there'], middlewares: ['global::used']`),
+      'src/api/book/policies/is-there.js': 'module.exports = () => true;',
+      'src/policies/is-there.js': 'module.exports = { handler: () => true };',
+      'src/middlewares/used.js': `module.exports = (config, { strapi }) => strapi.fromRegister.middleware;`,
+      'config/middlewares.js': `module.exports = ['strapi::errors', 'global::used'];`,
+    });
+    expect(refused).toEqual([]);
+  });
+});
+
 describe('where code runs', () => {
   const kinds = (ignoreCode: string[] = []): Readonly<Record<string, string>> =>
     Object.fromEntries(findCode(dir, { runCode: true, ignoreCode }).map(({ file, kind }) => [file, kind]));
@@ -418,6 +479,35 @@ const kept = () => strapi.db.query('strapi::core-store').findMany();
       'src/functions/tidy.js: not needed (it runs where other files import it; strapi.entityService.decorate in line 1 is not here, and throws an error when used)',
     ]);
     expect(findCode(dir, { runCode: false, ignoreCode: [] }).every((it) => it.absent.length === 0)).toBe(true);
+  });
+
+  it('members of @strapi/utils and strapi.server that are not here are named, whatever the file calls them', () => {
+    const service = 'src/api/book/services/book.js';
+    const usesIn = (text: string): readonly string[] => {
+      writeFiles(dir, { [service]: text });
+      const [found] = findCode(dir, { runCode: true, ignoreCode: [] });
+      return found!.absent.map(({ what, line }) => `${line} ${what.replace("require('@strapi/utils')", 'utils')}`);
+    };
+    expect(
+      usesIn(`const utils = require('@strapi/utils');
+const { sanitize, joinBy, env: read } = utils;
+const { contentAPI } = sanitize;
+module.exports = () => [joinBy('a'), read('X'), contentAPI.output(1), contentAPI.filters(1),
+  utils.convertQueryParams?.transformParamsToQuery, utils.contentTypes.getOptions, utils.policy.get('x')];`),
+    ).toEqual(['4 utils.sanitize.contentAPI.filters', '5 utils.convertQueryParams', '5 utils.policy.get']);
+    expect(
+      usesIn(`import { errors,
+  traverse as walk } from '@strapi/utils';
+export default () => walk.factory() ?? require('@strapi/utils').validate.contentAPI.sort;`),
+    ).toEqual(['2 utils.traverse', '3 utils.validate.contentAPI.sort']);
+    expect(
+      usesIn(`const traverse = require('traverse');
+module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.router, strapi.server.use];`),
+    ).toEqual(['2 strapi.server.listRoutes', '2 strapi.server.router']);
+    expect(
+      usesIn(`module.exports = () => strapi.db.query('api::book.book').findMany({
+  select: ['title'], groupBy: ['title'] });`),
+    ).toEqual(['2 groupBy of db.query']);
   });
 
   it('what may guard access and would go on without what is not here stops the start', () => {
@@ -513,6 +603,73 @@ const kept = () => strapi.db.query('strapi::core-store').findMany();
       'src/index.js: runs',
       `src/utils/deep/tidy.js: ${imported}; strapi.db.connection in line 1 is not here, and throws an error when used)`,
     ]);
+  });
+
+  it('so is what others read or run: files of plugins, at the root of the project, and for an environment', () => {
+    const text = 'module.exports = {};';
+    writeFiles(dir, {
+      [route]: routes(''),
+      ...Object.fromEntries(
+        [
+          ...['server.js', 'ecosystem.config.js', 'dovetail.config.js', 'helpers/price.js', 'helpers/deep/tax.js'],
+          ...[
+            'config/helpers/tasks.js',
+            'database/seeds/first.js',
+            'node_modules/x/index.js',
+            'public/app.js',
+            'dist/src/index.js',
+          ],
+        ].map((it) => [it, text]),
+      ),
+      'notes/readme.md': '',
+      'config/sync/user-role.public.json': '{}',
+      'src/extensions/documentation/config/settings.json': '{}',
+      'src/extensions/documentation/documentation/1.0.0/full.json': '{}',
+      'src/api/book/documentation/1.0.0/book.json': '{}',
+      '.env': '',
+      '.env.production': '',
+      '.env.example': '',
+    });
+    const imported = 'not needed (it runs where other files import it)';
+    const byItself = 'not needed (v4 does not load it by itself)';
+    const documented =
+      'not needed (the plugin documentation writes it; GET /api/openapi.json describes the API instead)';
+    expect(findCode(dir, { runCode: true, ignoreCode: [] }).map(describeCode)).toEqual([
+      '.env.production: not needed (it is read only if ENV_PATH names it, as in v4)',
+      `config/helpers/tasks.js: ${imported}`,
+      'config/sync: not run (the plugin config-sync imports it, and is not here: roles and settings are those of the database)',
+      `database/seeds/first.js: ${imported}`,
+      `ecosystem.config.js: ${byItself}`,
+      `helpers: ${byItself}`,
+      `server.js: ${byItself}`,
+      `src/api/book/documentation: ${documented}`,
+      `${route}: runs`,
+      'src/extensions/documentation/config/settings.json: not run (plugins of v4 are not loaded)',
+      `src/extensions/documentation/documentation: ${documented}`,
+    ]);
+  });
+
+  it('a patch of a package of Strapi refuses the start until the configuration lists it; others do not', () => {
+    const ofUsers = 'patches/@strapi+plugin-users-permissions+4.26.2.patch';
+    const byText = '.yarn/patches/users.patch';
+    const changes = (name: string): string =>
+      `diff --git a/node_modules/${name}/index.js b/node_modules/${name}/index.js\n`;
+    writeFiles(dir, {
+      ...sound,
+      [ofUsers]: '',
+      [byText]: changes('@strapi/strapi'),
+      'patches/lodash+4.17.21.patch': changes('lodash'),
+    });
+    for (const runCode of [true, false]) {
+      const code = findCode(dir, { runCode, ignoreCode: [] });
+      expect(code.map(describeCode)).toEqual([
+        `${byText}: not run, and it changes a package of Strapi, none of which runs here: a patch is not supported`,
+        `${ofUsers}: not run, and it changes a package of Strapi, none of which runs here: a patch is not supported`,
+        'patches/lodash+4.17.21.patch: not needed (it changes a package that is not of Strapi, wherever that is installed)',
+      ]);
+      expect(() => refuseGuards(code, { runCode })).toThrow(`ignoreCode: ['${byText}', '${ofUsers}']`);
+      expect(() => refuseGuards(findCode(dir, { runCode, ignoreCode: [byText, ofUsers] }), { runCode })).not.toThrow();
+    }
   });
 
   it('a listed file does not', () => {

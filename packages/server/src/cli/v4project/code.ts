@@ -5,6 +5,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { never, orNearest } from '../../errors.js';
+import { distOf } from '../../v4code/loading/env.js';
 import { type Config, StartFault } from '../config.js';
 import { type AbsentUse, absentUses, describeUses } from './absent-uses.js';
 import {
@@ -87,10 +88,17 @@ export const describeCode = (it: CodeFile): string => {
   return `${it.file}: ${verdict}${isGuard ? `, and ${why}` : ` (${why})`}${ignored}`;
 };
 
-const unusedReason = (file: string): string => {
-  if (file === PANEL) return 'it belongs to the admin panel, which is left alone';
-  return file.startsWith('src/plugins/') ? 'config/plugins does not enable it' : 'it runs where other files import it';
-};
+const unusedReason = (file: string): string =>
+  unused.find(([place]) => place.test(file))?.[1] ?? 'it runs where other files import it';
+
+const unused: readonly (readonly [RegExp, string])[] = [
+  [/^src\/admin$/, 'it belongs to the admin panel, which is left alone'],
+  [/^src\/plugins\//, 'config/plugins does not enable it'],
+  [/\/documentation$/, 'the plugin documentation writes it; GET /api/openapi.json describes the API instead'],
+  [/^\.env\./, 'it is read only if ENV_PATH names it, as in v4'],
+  [/\.patch$/, 'it changes a package that is not of Strapi, wherever that is installed'],
+  [/^[^/]+$/, 'v4 does not load it by itself'],
+];
 
 /** What is missing without a file that is not run, by its place. */
 const lossOf = (file: string): string => losses.find(([place]) => place.test(file))?.[1] ?? 'nothing calls it';
@@ -106,6 +114,10 @@ const losses: readonly (readonly [RegExp, string])[] = [
   [/^src\/api\/[^/]+\/(?:index\.|config\/)/, 'only controllers, services, routes and the like of an API are loaded'],
   [/^src\/index\./, 'register and bootstrap are not called'],
   [/cron/, 'its tasks run only where config/server is read and names them'],
+  [
+    /^config\/sync$/,
+    'the plugin config-sync imports it, and is not here: roles and settings are those of the database',
+  ],
   [/^config\//, 'settings are in dovetail.config and the environment'],
   [/^database\/migrations\//, 'migrations are run by v4 only'],
 ];
@@ -141,14 +153,24 @@ export const findCode = (
   const plugins = localPlugins(projectDir);
   const found = [...places, ...plugins.places].flatMap((place) => filesAt(projectDir, place.split('/')));
   const middlewares = new Set(resolvedMiddlewares(projectDir));
-  const names = [...new Set([...found, ...middlewares])].filter((file) => !plugins.isOfPanel(file)).sort();
+  const besides = [...patches(projectDir), ...settingsOfPlugins(projectDir)];
+  const names = [...new Set([...found, ...middlewares, ...besides])].filter((file) => !plugins.isOfPanel(file)).sort();
   const covers = (name: string, file: string): boolean => file === name || file.startsWith(`${name}/`);
   const ignoring = ignoreCode.map((it) => path.posix.normalize(it.replaceAll('\\', '/')).replace(/^\.?\/|\/$/g, ''));
+  // middlewares may be named too: those of plugins by the evaluated configuration, as `openV4` does
+  const resolvedNames = resolvedInMiddlewares(projectDir);
   for (const name of ignoring) {
-    if (!names.some((file) => covers(name, file)))
+    if (!name.includes('::') && !resolvedNames.includes(name) && !names.some((file) => covers(name, file)))
       throw new StartFault(`project.ignoreCode: no code file matches "${name}"${orNearest(name, names)}`);
   }
   const known = names.map((file): CodeFile => {
+    if (besides.includes(file))
+      return {
+        file,
+        kind: kindBesides(projectDir, file),
+        ignored: ignoring.some((it) => covers(it, file)),
+        absent: [],
+      };
     // wherever it is, a plugin is judged as one, and so is a middleware
     const placeOfPlugin = file.startsWith('src/') || !plugins.isEnabled(file) ? file : `src/plugins/${file}`;
     const isResolved = middlewares.has(file) && !runs.test(file);
@@ -164,10 +186,10 @@ export const findCode = (
       kind === 'run' && absent.length > 0 && mayGuardFile.test(place) && catchesErrors.test(bare(source));
     return { file, kind: failsOpen ? 'guard' : kind, ignored, absent };
   });
-  const isOfProject = (file: string): boolean => !names.includes(file) && !plugins.isOfPanel(file);
+  const isOfProject = (file: string): boolean => !names.some((it) => covers(file, it)) && !plugins.isOfPanel(file);
   const others = runCode && names.length > 0 ? otherFiles(projectDir).filter(isOfProject) : [];
   const imported = others.map((file): CodeFile => {
-    const absent = file === PANEL ? [] : absentUses(withoutComments(textOf(projectDir, file)));
+    const absent = isCode(file) ? absentUses(withoutComments(textOf(projectDir, file))) : [];
     return { file, kind: 'unused', ignored: false, absent };
   });
   return [...known, ...imported].sort((a, b) => (a.file < b.file ? -1 : 1));
@@ -176,13 +198,60 @@ export const findCode = (
 /** The code of the admin panel, which is one line of a list. */
 const PANEL = 'src/admin';
 
-/** What v4 does not load by itself: files that others import, those of the admin panel, scripts, and what is left of v3. */
+/**
+ * What v4 does not load by itself: files that others import or somebody runs, those of the admin panel, and what is left of v3. Folders of
+ * which nobody needs to know each file are one line.
+ */
 const otherFiles = (projectDir: string): readonly string[] => {
-  const all = ['src', 'config/functions', 'scripts'].flatMap((it) => filesAt(projectDir, [...it.split('/'), '##']));
+  const all = ['src', 'config', 'database', 'scripts'].flatMap((it) => filesAt(projectDir, [it, '##']));
   const ofPanel = (file: string): boolean => file.startsWith(`${PANEL}/`);
-  const imported = all.filter((it) => !ofPanel(it) && !/^src\/api\/[^/]+\/handlers\.[^/]+$/.test(it));
-  return [...imported, ...(all.some(ofPanel) ? [PANEL] : [])];
+  const folders = ['src/api/*', 'src/extensions/*'].flatMap((it) => foldersAt(projectDir, `${it}/documentation`));
+  const isOwn = (file: string): boolean =>
+    /^src\/api\/[^/]+\/handlers\.[^/]+$|^config\/sync\//.test(file) || folders.some((it) => file.startsWith(`${it}/`));
+  const built = path.relative(projectDir, distOf(projectDir)).split(path.sep)[0];
+  const known = ['src', 'config', 'database', 'scripts', 'public', 'build', 'dist', built];
+  const atRoot = listed(projectDir).filter(({ name }) => !skipped(name));
+  return [
+    ...all.filter((it) => !ofPanel(it) && !isOwn(it)),
+    ...(all.some(ofPanel) ? [PANEL] : []),
+    ...folders,
+    ...atRoot.flatMap((it) => {
+      if (it.isFile()) return isCode(it.name) && !it.name.startsWith('dovetail.config.') ? [it.name] : [];
+      const isForeign = it.isDirectory() && !known.includes(it.name);
+      return isForeign && filesAt(projectDir, [it.name, '##']).length > 0 ? [it.name] : [];
+    }),
+    ...listed(projectDir)
+      .filter((it) => it.isFile() && /^\.env\.(?!example$|sample$|template$|dist$)/.test(it.name))
+      .map((it) => it.name),
+  ];
 };
+
+/** Patches of packages, as patch-package, pnpm and yarn keep them. */
+const patches = (projectDir: string): readonly string[] =>
+  ['patches', '.yarn/patches'].flatMap((folder) =>
+    listed(path.join(projectDir, folder))
+      .filter((it) => it.isFile() && it.name.endsWith('.patch'))
+      .map((it) => `${folder}/${it.name}`),
+  );
+
+/** What plugins of others read by themselves. */
+const settingsOfPlugins = (projectDir: string): readonly string[] => [
+  ...foldersAt(projectDir, 'config/sync'),
+  ...foldersAt(projectDir, 'src/extensions/*/config').flatMap((folder) =>
+    listed(path.join(projectDir, folder))
+      .filter((it) => it.isFile() && it.name.endsWith('.json'))
+      .map((it) => `${folder}/${it.name}`),
+  ),
+];
+
+/** A patch of Strapi may well be a guard, or mend one. */
+const kindBesides = (projectDir: string, file: string): CodeFile['kind'] => {
+  if (!isPatch.test(file)) return 'code';
+  const isOfStrapi = /@strapi[+_-]/.test(file) || /^(?:---|\+\+\+|diff) .*\/@strapi\//m.test(textOf(projectDir, file));
+  return isOfStrapi ? 'guard' : 'unused';
+};
+
+const isPatch = /\.patch$/;
 
 /** Policies and middlewares, and what else may refuse a request or narrow what it finds: controllers, lifecycles, an extension of users. */
 const mayGuardFile =
@@ -241,6 +310,12 @@ const resolvedIn = (text: string): readonly string[] =>
     path.posix.normalize(place).replace(/\/$/, ''),
   );
 
+/** What `config/middlewares` names by `resolve`. */
+const resolvedInMiddlewares = (projectDir: string): readonly string[] =>
+  ['config/middlewares', 'config/env/*/middlewares']
+    .flatMap((place) => filesAt(projectDir, place.split('/')))
+    .flatMap((file) => resolvedIn(bare(textOf(projectDir, file))));
+
 /** The files of middlewares, global ones and those of routes, that are named by `resolve`: they may be anywhere. */
 const resolvedMiddlewares = (projectDir: string): readonly string[] =>
   ['config/middlewares', 'config/env/*/middlewares', 'src/api/*/routes/#']
@@ -255,6 +330,7 @@ export const isUnwatched = ({ kind, ignored }: CodeFile): boolean => kind === 'g
 
 /** Why a guard prevents the start. */
 export const guardReason = ({ file, absent }: CodeFile): string => {
+  if (isPatch.test(file)) return 'changes a package of Strapi, none of which runs here: a patch is not supported';
   if (absent.length > 0) return `catches errors, and ${describeUses(absent)}`;
   if (ofContentType.test(file)) return 'replaces find, findOne, create, update or delete of a content type';
   if (isRoute.test(file))
@@ -327,8 +403,17 @@ const places: readonly string[] = [
 const withJson = /^config(\/|$)|^src\/api\/[^/]+\/(routes|config)$/;
 
 const isCode = (name: string): boolean => /\.[cm]?[jt]s$/.test(name) && !/\.(?:d|test)\.[cm]?ts$/.test(name);
-const listed = (dir: string): readonly fs.Dirent[] =>
-  fs.existsSync(dir) && fs.statSync(dir).isDirectory() ? fs.readdirSync(dir, { withFileTypes: true }) : [];
+const listed = (dir: string): readonly fs.Dirent[] => {
+  try {
+    return fs.statSync(dir, { throwIfNoEntry: false })?.isDirectory()
+      ? fs.readdirSync(dir, { withFileTypes: true })
+      : [];
+  } catch (fault) {
+    // such as the files of a database beside the project
+    if ((fault as NodeJS.ErrnoException).code === 'EACCES') return [];
+    throw fault;
+  }
+};
 const skipped = (name: string): boolean => name.startsWith('.') || name === 'node_modules';
 
 const filesAt = (root: string, [step = '', ...rest]: readonly string[], at = ''): readonly string[] => {
@@ -342,6 +427,18 @@ const filesAt = (root: string, [step = '', ...rest]: readonly string[], at = '')
   if (rest.length === 0) return files.filter((it) => it.replace(/\.[cm]?[jt]s$/, '') === step).map(place);
   return folders.filter((it) => step === '*' || it === step).flatMap((it) => filesAt(root, rest, place(it)));
 };
+
+/** Folders at a place in which `*` is any folder. */
+const foldersAt = (root: string, place: string): readonly string[] =>
+  place.split('/').reduce<readonly string[]>(
+    (found, step) =>
+      found.flatMap((at) =>
+        listed(path.join(root, at))
+          .filter((it) => it.isDirectory() && !skipped(it.name) && (step === '*' || it.name === step))
+          .map((it) => (at === '' ? it.name : `${at}/${it.name}`)),
+      ),
+    [''],
+  );
 
 // ---- classifying by text
 
