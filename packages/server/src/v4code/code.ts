@@ -473,12 +473,16 @@ const globalsOf = async (listed: unknown, deps: GlobalsDeps): Promise<readonly M
   return globals;
 };
 
-const noMiddleware = (name: unknown): CodeFault =>
-  new CodeFault(
-    `config/middlewares: there is no middleware ${JSON.stringify(name)}${
-      String(name).startsWith('plugin::') ? ', as plugins of others do not run here' : ''
-    }; once all is well without it, list it in dovetail.config: project: { ignoreCode: ['${name}'] }`,
+const noMiddleware = (name: unknown): CodeFault => {
+  const [, scope = ''] = /^(\w+)::/.exec(String(name)) ?? [];
+  const why: Readonly<Record<string, string>> = {
+    '': ': install the packages of the project (npm install)',
+    plugin: ', as plugins of others do not run here',
+  };
+  return new CodeFault(
+    `config/middlewares: there is no middleware ${JSON.stringify(name)}${why[scope] ?? ''}; once all is well without it, list it in dovetail.config: project: { ignoreCode: ['${name}'] }`,
   );
+};
 
 /** A package of the project, or a place in its folder. */
 const resolved = async (given: string, { dir, load }: Pick<GlobalsDeps, 'dir' | 'load'>): Promise<unknown> => {

@@ -659,12 +659,14 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
       [ofUsers]: '',
       [byText]: changes('@strapi/strapi'),
       'patches/lodash+4.17.21.patch': changes('lodash'),
+      'patches/@strapi-community+strapi-provider-x+1.0.0.patch': changes('@strapi-community/strapi-provider-x'),
     });
     for (const runCode of [true, false]) {
       const code = findCode(dir, { runCode, ignoreCode: [] });
       expect(code.map(describeCode)).toEqual([
         `${byText}: not run, and it changes a package of Strapi, none of which runs here: a patch is not supported`,
         `${ofUsers}: not run, and it changes a package of Strapi, none of which runs here: a patch is not supported`,
+        'patches/@strapi-community+strapi-provider-x+1.0.0.patch: not needed (it changes a package that is not of Strapi, wherever that is installed)',
         'patches/lodash+4.17.21.patch: not needed (it changes a package that is not of Strapi, wherever that is installed)',
       ]);
       expect(() => refuseGuards(code, { runCode })).toThrow(`ignoreCode: ['${byText}', '${ofUsers}']`);

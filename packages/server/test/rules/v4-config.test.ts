@@ -484,9 +484,14 @@ describe('what is not obeyed', () => {
       await served.close();
     });
 
+    it('may be that of another environment', async () => {
+      const elsewhere = { 'config/env/production/middlewares.js': `module.exports = ['plugin::other.recv'];` };
+      await expect(open({ ...files, ...elsewhere, ...ignoring('plugin::other.recv') })).resolves.toBeDefined();
+    });
+
     it('that is listed and not there is refused, with the nearest one', async () => {
       await expect(open({ ...files, ...ignoring('plugin::rest-cache.rcv') })).rejects.toThrow(
-        'project.ignoreCode: config/middlewares names no middleware "plugin::rest-cache.rcv"; did you mean "plugin::rest-cache.recv"?',
+        'project.ignoreCode: no middleware of config/middlewares matches "plugin::rest-cache.rcv"; did you mean "plugin::rest-cache.recv"?',
       );
     });
   });

@@ -157,11 +157,13 @@ export const findCode = (
   const names = [...new Set([...found, ...middlewares, ...besides])].filter((file) => !plugins.isOfPanel(file)).sort();
   const covers = (name: string, file: string): boolean => file === name || file.startsWith(`${name}/`);
   const ignoring = ignoreCode.map((it) => path.posix.normalize(it.replaceAll('\\', '/')).replace(/^\.?\/|\/$/g, ''));
-  // middlewares may be named too: those of plugins by the evaluated configuration, as `openV4` does
-  const resolvedNames = resolvedInMiddlewares(projectDir);
+  const middlewareNames = namesOfMiddlewares(projectDir);
   for (const name of ignoring) {
-    if (!name.includes('::') && !resolvedNames.includes(name) && !names.some((file) => covers(name, file)))
-      throw new StartFault(`project.ignoreCode: no code file matches "${name}"${orNearest(name, names)}`);
+    if (middlewareNames.includes(name) || names.some((file) => covers(name, file))) continue;
+    const [what, near] = name.includes('::')
+      ? ['middleware of config/middlewares', middlewareNames]
+      : ['code file', names];
+    throw new StartFault(`project.ignoreCode: no ${what} matches "${name}"${orNearest(name, near)}`);
   }
   const known = names.map((file): CodeFile => {
     if (besides.includes(file))
@@ -218,12 +220,20 @@ const otherFiles = (projectDir: string): readonly string[] => {
     ...atRoot.flatMap((it) => {
       if (it.isFile()) return isCode(it.name) && !it.name.startsWith('dovetail.config.') ? [it.name] : [];
       const isForeign = it.isDirectory() && !known.includes(it.name);
-      return isForeign && filesAt(projectDir, [it.name, '##']).length > 0 ? [it.name] : [];
+      return isForeign && holdsCode(path.join(projectDir, it.name)) ? [it.name] : [];
     }),
     ...listed(projectDir)
       .filter((it) => it.isFile() && /^\.env\.(?!example$|sample$|template$|dist$)/.test(it.name))
       .map((it) => it.name),
   ];
+};
+
+const holdsCode = (dir: string): boolean => {
+  const entries = listed(dir).filter((it) => !skipped(it.name));
+  return (
+    entries.some((it) => it.isFile() && isCode(it.name)) ||
+    entries.some((it) => it.isDirectory() && holdsCode(path.join(dir, it.name)))
+  );
 };
 
 /** Patches of packages, as patch-package, pnpm and yarn keep them. */
@@ -247,7 +257,9 @@ const settingsOfPlugins = (projectDir: string): readonly string[] => [
 /** A patch of Strapi may well be a guard, or mend one. */
 const kindBesides = (projectDir: string, file: string): CodeFile['kind'] => {
   if (!isPatch.test(file)) return 'code';
-  const isOfStrapi = /@strapi[+_-]/.test(file) || /^(?:---|\+\+\+|diff) .*\/@strapi\//m.test(textOf(projectDir, file));
+  const isOfStrapi =
+    /@strapi(?:\+|__|-(?!community\b))/.test(file) ||
+    /^(?:---|\+\+\+|diff) .*\/@strapi\//m.test(textOf(projectDir, file));
   return isOfStrapi ? 'guard' : 'unused';
 };
 
@@ -310,11 +322,15 @@ const resolvedIn = (text: string): readonly string[] =>
     path.posix.normalize(place).replace(/\/$/, ''),
   );
 
-/** What `config/middlewares` names by `resolve`. */
-const resolvedInMiddlewares = (projectDir: string): readonly string[] =>
+/** Whatever `config/middlewares` of any environment may name: `plugin::rest-cache.recv`, and places of `resolve`. */
+const namesOfMiddlewares = (projectDir: string): readonly string[] =>
   ['config/middlewares', 'config/env/*/middlewares']
     .flatMap((place) => filesAt(projectDir, place.split('/')))
-    .flatMap((file) => resolvedIn(bare(textOf(projectDir, file))));
+    .map((file) => bare(textOf(projectDir, file)))
+    .flatMap((text) => [
+      ...[...text.matchAll(/['"`]([\w-]+::[\w.-]+)['"`]/g)].map(([, name = '']) => name),
+      ...resolvedIn(text),
+    ]);
 
 /** The files of middlewares, global ones and those of routes, that are named by `resolve`: they may be anywhere. */
 const resolvedMiddlewares = (projectDir: string): readonly string[] =>

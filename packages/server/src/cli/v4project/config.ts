@@ -1,5 +1,4 @@
 /** The configuration of a v4 project, `config/`, evaluated as v4 does. */
-import { orNearest } from '../../errors.js';
 import type { OpenedCode } from '../../v4code/code.js';
 import {
   type Config,
@@ -23,7 +22,6 @@ import {
   type V4Setting,
   withInstalled,
 } from './settings.js';
-import { nameOfMiddleware } from './values.js';
 
 /** What a v4 project says by its `config/`. */
 export interface V4Side {
@@ -54,20 +52,9 @@ const openV4 = async (
     withStartFaults(() => openCode({ dir, variables, environment, ignored })),
   );
   const { tree } = opened.config;
-  refuseUnknownNames(project.ignoreCode, tree['middlewares']);
   const found = readV4Settings({ dir, ignored, part: (name) => tree[name] });
   const settings = withInstalled(found, tree['plugins'], installedPlugins(dir));
   return { opened, settings, guards: settingGuards(settings, { given }), asksOrigin: asksOrigin(settings, { given }) };
-};
-
-/** Of middlewares that are to be left out; `findCode` knows the files. */
-const refuseUnknownNames = (ignoreCode: readonly string[], middlewares: unknown): void => {
-  const names = Array.isArray(middlewares) ? middlewares.map(nameOfMiddleware) : [];
-  const unknown = ignoreCode.find((it) => it.includes('::') && !names.includes(it));
-  if (unknown !== undefined)
-    throw new StartFault(
-      `project.ignoreCode: config/middlewares names no middleware "${unknown}"${orNearest(unknown, names)}`,
-    );
 };
 
 /** What a project is set up with, before its model is looked at. */
