@@ -455,8 +455,8 @@ const vaultFiles = {
   ...typeFile('safe', { key: text }),
   ...typeFile('open', { key: text }),
   'src/api/act/routes/act.js': `module.exports = { routes: [
-    { method: 'GET', path: '/my-vaults', handler: 'api::vault.vault.find', config: { policies: [({ request }) => request.header['x-me'] === '1'] } },
-    { method: 'GET', path: '/my-safes', handler: 'api::safe.safe.find', config: { policies: [() => false] } },
+    { method: 'GET', path: '/my-vaults', handler: 'api::vault.vault.find', config: { auth: { scope: ['api::vault.vault.find'] }, policies: [({ request }) => request.header['x-me'] === '1'] } },
+    { method: 'GET', path: '/my-safes', handler: 'api::safe.safe.find', config: { auth: { scope: ['api::safe.safe.find'] }, policies: [() => false] } },
   ] };`,
   ...index(
     '',

@@ -9,10 +9,10 @@ export interface AbsentUse {
 }
 
 /** Each once, in order. @param source without comments, but with all of its lines. */
-export const absentUses = (source: string): readonly AbsentUse[] => {
+export const absentUses = (file: string, source: string): readonly AbsentUse[] => {
   const found = new Map<string, AbsentUse>();
-  // v4's panel asks its own policies on routes of its own, which nobody serves here
-  const isOfPanel = routesOfPanel.test(source);
+  // v4's panel asks its own policies on routes of its own, which nobody serves here; an API has none, whatever their type
+  const isOfPanel = !file.startsWith('src/api/') && routesOfPanel.test(source);
   source.split('\n').forEach((text, i) => {
     const all = [...usesIn(text), ...(isOfPanel ? [] : policiesIn(text))];
     for (const what of all) if (!found.has(what)) found.set(what, { what, line: i + 1 });

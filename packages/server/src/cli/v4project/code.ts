@@ -159,7 +159,7 @@ export const findCode = (
     if (file.startsWith('src/plugins/') && !plugins.isEnabled(file))
       return { file, kind: 'unused', ignored, absent: [] };
     const kind = runCode && !ignored ? kindWhereCodeRuns(place, byText) : byText;
-    const absent = kind === 'run' || kind === 'unused' ? absentUses(withoutComments(source)) : [];
+    const absent = kind === 'run' || kind === 'unused' ? absentUses(place, withoutComments(source)) : [];
     const failsOpen =
       kind === 'run' && absent.length > 0 && mayGuardFile.test(place) && catchesErrors.test(bare(source));
     return { file, kind: failsOpen ? 'guard' : kind, ignored, absent };
@@ -167,7 +167,7 @@ export const findCode = (
   const isOfProject = (file: string): boolean => !names.includes(file) && !plugins.isOfPanel(file);
   const others = runCode && names.length > 0 ? otherFiles(projectDir).filter(isOfProject) : [];
   const imported = others.map((file): CodeFile => {
-    const absent = file === PANEL ? [] : absentUses(withoutComments(textOf(projectDir, file)));
+    const absent = file === PANEL ? [] : absentUses(file, withoutComments(textOf(projectDir, file)));
     return { file, kind: 'unused', ignored: false, absent };
   });
   return [...known, ...imported].sort((a, b) => (a.file < b.file ? -1 : 1));

@@ -344,9 +344,9 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
         return own.has(members?.[action]) && guards.length === 0 && given.auth === undefined;
       };
       const all = declaredNow();
-      const isServed = ({ type, declared }: (typeof all)[number]): boolean =>
-        (declared.info?.['type'] ?? type) !== 'admin';
-      const still = new Set(all.filter(isServed).map(({ name, declared, prefix }) => placeOf(name, declared, prefix)));
+      const still = new Set(
+        all.filter(({ type }) => type !== 'admin').map(({ name, declared, prefix }) => placeOf(name, declared, prefix)),
+      );
       const gone = [...served].filter(([place]) => !still.has(place));
       // the server's own router would choose one that is gone before another that matches too
       const isChosenHere = (name: string, { method }: DeclaredRoute): boolean =>
