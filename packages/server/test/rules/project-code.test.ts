@@ -444,6 +444,11 @@ const kept = () => strapi.db.query('strapi::core-store').findMany();
       'src/api/book/content-types/book/lifecycles.js': quiet,
       'src/extensions/users-permissions/strapi-server.js': quiet,
       'src/api/book/services/book.js': quiet,
+      'src/index.js': `module.exports = { bootstrap({ strapi }) { strapi.db.lifecycles.subscribe({ beforeFindMany: ${quiet.slice('module.exports = '.length, -1)} }); } };`,
+      'src/extensions/upload/strapi-server.js': quiet,
+      'src/extensions/email/strapi-server.js': `module.exports = (plugin) => { try { plugin.routes['content-api'].routes.push({ policies: ['admin::hasPermissions'] }); } catch {} return plugin; };`,
+      'src/api/book/services/loud.js': `module.exports = { find: () => strapi.db.connection.raw('x') };`,
+      'src/api/book/services/sound.js': hide('try { ctx.body = 1; } catch {}'),
     });
     const code = findCode(dir, { runCode: true, ignoreCode: [] });
     expect(Object.fromEntries(code.map((it) => [it.file, it.kind]))).toMatchObject({
@@ -454,7 +459,12 @@ const kept = () => strapi.db.query('strapi::core-store').findMany();
       'src/api/book/controllers/book.js': 'guard',
       'src/api/book/content-types/book/lifecycles.js': 'guard',
       'src/extensions/users-permissions/strapi-server.js': 'guard',
-      'src/api/book/services/book.js': 'run',
+      'src/api/book/services/book.js': 'guard',
+      'src/index.js': 'guard',
+      'src/extensions/upload/strapi-server.js': 'guard',
+      'src/extensions/email/strapi-server.js': 'run',
+      'src/api/book/services/loud.js': 'run',
+      'src/api/book/services/sound.js': 'run',
     });
     expect(() => refuseGuards(code, { runCode: true })).toThrow(
       'src/middlewares/hide.js: catches errors, and strapi.db.metadata in line 1 is not here, and throws an error when used',

@@ -45,10 +45,12 @@ const routesOfPanel = /\btype['"]? ?: ?['"]admin['"]|\broutes(?:\??\.admin\b|\[[
 
 const deepImport = /(?:\brequire\(|\bfrom |\bimport\(?) ?['"`](@strapi\/strapi\/[\w./-]+)['"`]/g;
 
+/** Whether code that gets there may catch an error; a policy that is not here refuses the start. */
+export const throwsError = ({ what }: AbsentUse): boolean => !what.startsWith('admin::');
+
 /** `strapi.db.connection in line 12 and strapi.fs in line 40 are not here`. */
 export const describeUses = (uses: readonly AbsentUse[]): string => {
-  const isPolicy = ({ what }: AbsentUse): boolean => what.startsWith('admin::');
-  const [policies, others] = [uses.filter(isPolicy), uses.filter((it) => !isPolicy(it))];
+  const [policies, others] = [uses.filter((it) => !throwsError(it)), uses.filter(throwsError)];
   return [
     described(others, ['is not here, and throws an error when used', 'are not here, and throw an error when used']),
     described(policies, [`is a policy ${ofPanel}`, `are policies ${ofPanel}`]),
