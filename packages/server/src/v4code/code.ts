@@ -37,7 +37,7 @@ import { newRegistry, type Registry } from './requests/registry.js';
 import { newRouteTable, type RouteTable } from './requests/routes.js';
 import { newUserReads } from './requests/user-reads.js';
 import { newStrapi, type Strapi } from './strapi.js';
-import { guarding, onUnguarded } from './strapi-utils/guards.js';
+import { guarding, onUnguarded, placeKeeper } from './strapi-utils/guards.js';
 import { withMissing } from './strapi-utils/missing.js';
 
 export interface CodeOptions {
@@ -382,7 +382,7 @@ const administratorFields = [
   'preferedLanguage',
 ];
 
-/** Tells of what code has missed where nothing ends its request: it may catch the error. Once for each place of the project. */
+/** Tells of what code has missed outside the files of guards: it may catch the error. Once for each place of the project. */
 const tellingOnce = (dir: string, log: Pick<FastifyBaseLogger, 'error'>): ((fault: Error) => void) => {
   const told = new Set<string>();
   return (fault) => {
@@ -456,5 +456,8 @@ const resolved = async (given: string, { dir, load }: Pick<GlobalsDeps, 'dir' | 
   };
   const folder = path.resolve(dir, given);
   const file = find(given) ?? find(folder) ?? moduleAt(path.dirname(folder), path.basename(folder));
-  return file === null ? undefined : load(file);
+  if (file === null) return undefined;
+  const loaded = await load(file);
+  placeKeeper(loaded, file, true);
+  return loaded;
 };

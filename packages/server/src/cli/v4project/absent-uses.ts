@@ -9,10 +9,10 @@ export interface AbsentUse {
 }
 
 /** Each once, in order. @param source without comments, but with all of its lines. */
-export const absentUses = (source: string): readonly AbsentUse[] => {
+export const absentUses = (file: string, source: string): readonly AbsentUse[] => {
   const found = new Map<string, AbsentUse>();
-  // v4's panel asks its own policies on routes of its own, which nobody serves here
-  const isOfPanel = routesOfPanel.test(source);
+  // v4's panel asks its own policies on routes of its own, which nobody serves here; an API has none, whatever their type
+  const isOfPanel = !file.startsWith('src/api/') && routesOfPanel.test(source);
   source.split('\n').forEach((text, i) => {
     const all = [...usesIn(text), ...(isOfPanel ? [] : policiesIn(text))];
     for (const what of all) if (!found.has(what)) found.set(what, { what, line: i + 1 });
@@ -45,10 +45,12 @@ const routesOfPanel = /\btype['"]? ?: ?['"]admin['"]|\broutes(?:\??\.admin\b|\[[
 
 const deepImport = /(?:\brequire\(|\bfrom |\bimport\(?) ?['"`](@strapi\/strapi\/[\w./-]+)['"`]/g;
 
+/** Whether code that gets there may catch an error; a policy that is not here refuses the start. */
+export const throwsError = ({ what }: AbsentUse): boolean => !what.startsWith('admin::');
+
 /** `strapi.db.connection in line 12 and strapi.fs in line 40 are not here`. */
 export const describeUses = (uses: readonly AbsentUse[]): string => {
-  const isPolicy = ({ what }: AbsentUse): boolean => what.startsWith('admin::');
-  const [policies, others] = [uses.filter(isPolicy), uses.filter((it) => !isPolicy(it))];
+  const [policies, others] = [uses.filter((it) => !throwsError(it)), uses.filter(throwsError)];
   return [
     described(others, ['is not here, and throws an error when used', 'are not here, and throw an error when used']),
     described(policies, [`is a policy ${ofPanel}`, `are policies ${ofPanel}`]),

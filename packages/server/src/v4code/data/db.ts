@@ -190,13 +190,13 @@ export const newEntityManager = (query: (uid: Uid) => QueryEngine): Record<strin
 /** Makes a method throw what code is told, which guards cannot pass over where v4 would have done what is refused here. */
 const told =
   (rules: Rules) =>
-  <Args extends readonly unknown[], T>(method: (...given: Args) => Promise<T>) =>
+  <Args extends readonly unknown[], T>(method: (...given: Args) => Promise<T>, name: string) =>
   async (...given: Args): Promise<T> => {
     try {
       return await method(...given);
     } catch (fault) {
       const said = rules === 'bare' ? faultOfCode(fault) : fault;
-      throw isOfThisServer(fault, rules) ? refused(said) : said;
+      throw isOfThisServer(fault, rules) ? refused(said, { isWrite: /^(?:create|update|delete)/.test(name) }) : said;
     }
   };
 
@@ -227,7 +227,10 @@ const isBeyondColumn = (it: Issue): boolean =>
 
 const mapMethods = (engine: QueryEngine, change: ReturnType<typeof told>): QueryEngine =>
   Object.fromEntries(
-    Object.entries(engine).map(([name, method]) => [name, change(method as (...given: unknown[]) => Promise<unknown>)]),
+    Object.entries(engine).map(([name, method]) => [
+      name,
+      change(method as (...given: unknown[]) => Promise<unknown>, name),
+    ]),
   ) as unknown as QueryEngine;
 
 /** All that the conditions mean: v4 has no limit here. */

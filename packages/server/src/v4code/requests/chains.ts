@@ -4,6 +4,7 @@ import type { Middleware } from 'koa';
 import compose from 'koa-compose';
 import type { Caller } from '../../access/access.js';
 import { isThenable, type Ready, whenReady } from '../../ready.js';
+import { ADDED } from '../added-routes.js';
 import { describeFault } from '../loading/env.js';
 import { CodeFault } from '../loading/load.js';
 import {
@@ -64,10 +65,11 @@ export const chainOf = (placed: PlacedRoute, deps: ChainDeps): Chain => {
   const { declared, namespace, info } = placed;
   const { native } = deps;
   const where = `the route ${declared.method} ${declared.path}`;
-  const { action, scope, isCore } = actionOf(placed, deps, where);
+  const { action, name, isCore } = actionOf(placed, deps, where);
+  const scope = name === null ? null : scopeOf(name, namespace);
   const config = withScope(declared.config ?? {}, scope);
-  const route = { ...declared, method: declared.method, config, info: { ...info, ...declared.info } };
-  const named = scope === null ? null : coreActionOf(scope, deps);
+  const route = { ...declared, method: declared.method, config, info: { ...declared.info, ...info } };
+  const named = name === null ? null : coreActionOf(name, deps);
   /** Whether the server runs the action by itself: no controller, service or hook of the project takes part. */
   const isPlain = (): boolean => named !== null && isCore() && deps.isPlain(named.uid, named.action);
   const isUnguarded = (config.policies ?? []).length === 0 && (config.middlewares ?? []).length === 0;
@@ -117,6 +119,13 @@ const withScope = (config: RouteConfig, scope: string | null): RouteConfig => {
   if (scope === null || !isMembers(auth) || (auth.scope ?? []).length > 0) return config;
   return { ...config, auth: { ...auth, scope: [scope] } };
 };
+
+/**
+ * The permission that a route asks for. As in v4, that of a handler which lies elsewhere is none that a role can have:
+ * `api::foo.api::bar.bar.find`.
+ */
+export const scopeOf = (handler: string, namespace: string): string =>
+  namespace === ADDED || handler.startsWith(`${namespace}.`) ? handler : `${namespace}.${handler}`;
 
 /** The action of a content type that a handler names. */
 const coreActionOf = (handler: string, { types }: ChainDeps): PlainRoute | null => {
@@ -192,14 +201,15 @@ const actionOf = (
   where: string,
 ): {
   readonly action: readonly Middleware[];
-  readonly scope: string | null;
+  /** The whole one of the action; null for functions. */
+  readonly name: string | null;
   /** Whether the server's own action answers, as it is. */
   readonly isCore: () => boolean;
 } => {
   const { handler } = declared;
   const functions = Array.isArray(handler) ? handler : [handler];
   if (functions.every(isCallable))
-    return { action: functions.map((it) => answering(it)), scope: null, isCore: () => false };
+    return { action: functions.map((it) => answering(it)), name: null, isCore: () => false };
   if (typeof handler !== 'string') throw new CodeFault(`${where}: the handler is neither a name nor a function`);
   const full = handler.includes('::') ? handler : `${namespace}.${handler}`;
   const [, name = '', action = ''] = /^(.*)\.([^.]+)$/.exec(full) ?? [];
@@ -215,7 +225,7 @@ const actionOf = (
         return (members[action] as Callable).call(members, ctx, next);
       }),
     ],
-    scope: full,
+    name: full,
     isCore: () => registry.isCoreAction(name, action),
   };
 };
