@@ -211,6 +211,5 @@ const both =
     return {
       before: (action) => joined(one.before(action), other.before(action)),
       after: (action) => joined(one.after(action), other.after(action)),
-      runsAfter: () => one.runsAfter() || other.runsAfter(),
     };
   };

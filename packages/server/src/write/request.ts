@@ -106,8 +106,6 @@ export interface Hooks {
   before(action: WriteAction): RunHook | undefined;
   /** The one that runs after the operations, before the answer is read. */
   after(action: WriteAction): RunHook | undefined;
-  /** Whether code runs after writes of the type, whichever they are: behind the locks that they take. */
-  runsAfter(): boolean;
 }
 
 export type RunHook = (event: HookEvent) => Promise<void>;

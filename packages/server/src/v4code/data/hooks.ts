@@ -5,7 +5,7 @@ import isEmpty from 'lodash/isEmpty.js';
 import { type EntryType, type PartAttribute, USER_UID } from '../../model/model.js';
 import { dropPrototypes } from '../../write/places.js';
 import type { HooksOf, RunHook } from '../../write/request.js';
-import { type Session, type WriteAction, writeActions } from '../../write/session.js';
+import type { Session, WriteAction } from '../../write/session.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import { keepDates } from '../strapi-utils/dates.js';
 import { type Entities, plain, storableIn } from './entities.js';
@@ -127,7 +127,6 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
     return {
       before: (action) => (heard(action) ? before(action) : undefined),
       after: (action) => (heard(action) ? after(action) : undefined),
-      runsAfter: () => writeActions.some((it) => lifecycles.hearsAfter(type.uid, operatedBy[it])),
     };
   };
 };

@@ -43,8 +43,6 @@ export interface Lifecycles {
   begin(uid: Uid, operated: Operated, params: Record<string, unknown>): Operation;
   /** Whether anyone would hear of it. */
   hears(uid: Uid, operated: Operated): boolean;
-  /** Whether anyone would hear of it once it is done. */
-  hearsAfter(uid: Uid, operated: Operated): boolean;
   /** Whether somebody subscribes to the type by its name. */
   names(uid: Uid): boolean;
   /** Whether there is a listener of any of the types. */
@@ -122,7 +120,6 @@ export const newLifecycles = ({ describe, own, warn }: LifecycleDeps): Lifecycle
     hears: (uid, operated) =>
       listeners.length > 0 &&
       (hearing(uid, `before${operated}`).length > 0 || hearing(uid, `after${operated}`).length > 0),
-    hearsAfter: (uid, operated) => hearing(uid, `after${operated}`).length > 0,
     names: (uid) => listeners.some(({ models }) => models?.includes(uid) === true),
     hearsAny: (isType) =>
       listeners.some(({ models }) => models === null || models.some((it) => typeof it === 'string' && isType(it))),
