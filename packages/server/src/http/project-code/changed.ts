@@ -1,4 +1,5 @@
 /** Queries that code has changed, as the server reads them: no condition of theirs is lost on the way. */
+import { issue, Refusal } from '../../errors.js';
 import type { Grammar } from '../../query/brackets.js';
 import { namedMemberOf, objectQuery, type QueryObject } from '../../query/objects.js';
 import { parameterName } from '../../query/parameters.js';
@@ -81,12 +82,9 @@ const placedBy = (grammar: Grammar, query: Members, before: Members): Members =>
     const held = roots.get(root) ?? {};
     const own = { [name]: value };
     if (isMembers(held) && !Object.hasOwn(held, name)) roots.set(root, { ...held, ...own });
-    // as the server has it of a URL: several values of one name, or several forms, which it refuses where it takes one
-    else if (isOfRequest)
-      roots.set(root, isMembers(held) ? { ...held, [name]: [held[name], value].flat() } : [held, own]);
-    // a condition of code holds beside that of the client
-    else if (root === 'filters') roots.set(root, { $and: [held, own] });
-    else throw new Error(`ctx.query has "${name}" twice: remove it, or ${root}.${name}`);
+    // a condition of code holds beside that of the client; what one of them says twice is refused, as in a URL
+    else if (root === 'filters' && !isOfRequest) roots.set(root, { $and: [held, own] });
+    else throw new Refusal(issue('query.two-places', [root, name]));
   }
   return Object.fromEntries(roots);
 };
