@@ -247,4 +247,29 @@ describe.each(modes)('sanitized queries in $mode mode on $dialect', ({ dialect, 
       expect(await run('populate[notes][limit]=1', `${end} ${counted}`)).toEqual({ result: [2, 2] });
     });
   });
+
+  it.each([
+    'filters[tenant][foo]=b',
+    'filters[id][name]=a',
+    'filters[tenant][$or][0][length]=a',
+    'filters[notes][text][foo]=1',
+    'populate[notes][filters][text][foo]=1',
+    'populate[notes][filters][id][name]=1',
+  ])('FL3: code that hands a query on as it is gives a 400: %s', async (search) => {
+    for (const path of ['entities', 'service'])
+      expect([path, (await served.json('GET', `/api/${path}?${search}`)).status]).toEqual([path, 400]);
+  });
+
+  it.each([
+    ['{"id":{}}', 'a condition of api::memo.memo is empty'],
+    ['{"$or":[{}]}', 'a condition of api::memo.memo is empty'],
+    ['{"tenant":{"foo":{"bar":1}}}', 'a condition of api::memo.memo has no operator "foo"'],
+    [`${'{"$and":['.repeat(5000)}{}${']}'.repeat(5000)}`, 'is nested more than 200 levels deep'],
+  ])('FL3: conditions of a body that say nothing are a 400: %#', async (filters, message) => {
+    const { status, body } = await served.json('POST', '/api/body', JSON.parse(`{"filters":${filters}}`));
+    expect([status, JSON.stringify(body)]).toEqual([
+      400,
+      expect.stringContaining(JSON.stringify(message).slice(1, -1)),
+    ]);
+  });
 });
