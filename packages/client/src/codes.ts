@@ -4,6 +4,7 @@
 export type ErrorCode =
   | 'query.malformed-key'
   | 'query.mixed-forms'
+  | 'query.two-places'
   | 'query.too-many-parameters'
   | 'query.nul-character'
   | 'query.status'
