@@ -6,6 +6,7 @@ export type ErrorCode =
   | 'query.mixed-forms'
   | 'query.two-places'
   | 'query.too-many-parameters'
+  | 'query.too-many-values'
   | 'query.nul-character'
   | 'query.status'
   | 'query.two-states'

@@ -116,6 +116,9 @@ export const issueKinds = {
   'query.too-many-parameters': invalid<{ max: number }>(
     ({ max }) => `The query string has more than ${max} parameters`,
   ),
+  'query.too-many-values': invalid<{ max: number }>(
+    ({ max }) => `The query has more than ${max} names and values, with what code has added to it`,
+  ),
   'query.nul-character': query(() => 'NUL characters are not accepted'),
   // ---- resolve: names and values
   'query.status': query<{ text: string }>(

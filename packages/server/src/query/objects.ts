@@ -122,7 +122,7 @@ const readObject = (query: Readonly<Record<string, unknown>>): Result<RawQuery> 
     const { given, path, place } = it;
     values += 1;
     if (values > limits.queryValuesMax)
-      return refused(issue('query.too-many-parameters', path.slice(0, 1), { max: limits.queryValuesMax }));
+      return refused(issue('query.too-many-values', path.slice(0, 1), { max: limits.queryValuesMax }));
     if (path.length > limits.queryDepthMax) return tooDeep(path.slice(0, 1));
     if (path.at(-1)?.includes('\0') || (typeof given === 'string' && given.includes('\0')))
       issues.push(issue('query.nul-character', path));
