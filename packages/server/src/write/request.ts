@@ -134,8 +134,8 @@ export interface Preview {
    * `Refusal` for what only the database knows.
    */
   writeParts(copy: Record<string, unknown>): Promise<boolean>;
-  /** Adds times only, for writes without rules. */
-  addTimes(copy: Record<string, unknown>): void;
+  /** Adds only what no data says, for writes without rules: times, and what a new locale has of the entry in others. */
+  addOwn(copy: Record<string, unknown>): Promise<void>;
   /** What hooks have left of the copy becomes the data. Throws a `Refusal` for components of others. @param creators those that they have set. */
   take(left: Data, creators: Creators | null): Promise<void>;
 }
