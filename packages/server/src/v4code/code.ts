@@ -176,12 +176,14 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     const native = (): Native => started(hold.native, 'the content API');
     const views = newViews(model);
     const descriptions = newDescriptions(model, code.schemas);
+    const lateSite = (): Site => started(hold.site, 'the database');
+    const defaultLocale = () => inTurn(async (session) => lateSite().locales.defaultCode(session?.tx));
     const lifecycles = newLifecycles({
       describe: (uid) => descriptions.of(uid) ?? { uid },
       own: code.lifecycles,
+      localeOfNew: async (uid) => (model.types.get(uid)?.localized ? defaultLocale() : null),
       warn: (text) => log.warn(text),
     });
-    const lateSite = (): Site => started(hold.site, 'the database');
     const entities = newEntities({
       db,
       views,
@@ -212,7 +214,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       native,
       // another connection might never be free: those of a pool may all be held by hooks that wait for one
       locales: () => inTurn((session) => lateSite().locales.list(session?.tx)),
-      defaultLocale: () => inTurn(async (session) => lateSite().locales.defaultCode(session?.tx)),
+      defaultLocale,
       media: () => lateSite().media,
       db,
       login: () => lateSite().accounts.login,

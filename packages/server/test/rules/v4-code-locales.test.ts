@@ -67,8 +67,10 @@ interface Code {
   readonly db: {
     query(uid: string): {
       create(params: { readonly data: object }): Promise<Row>;
+      createMany(params: { readonly data: readonly object[] }): Promise<unknown>;
       findOne(params: object): Promise<Row | null>;
     };
+    readonly lifecycles: { subscribe(hooks: object): () => void };
   };
 }
 
@@ -196,6 +198,23 @@ describe.each(dialects)('hooks of localized types on %s', (dialect) => {
       ['en', null],
       ['de', null],
     ]);
+  });
+
+  it('of subscribers know it where the own hooks of the type decide it, and of rows that db.query makes', async () => {
+    const rows: unknown[] = [];
+    const see = ({ params }: { readonly params: { readonly data: Members | readonly Members[] } }) =>
+      void rows.push(...[params.data].flat().map(({ locale, createdAt }) => [locale, createdAt instanceof Date]));
+    const end = strapi.db.lifecycles.subscribe({ models: [page], beforeCreate: see, beforeCreateMany: see });
+    strapi.change = (it) => {
+      if (it['title'] === 'own') it['locale'] ??= 'fr';
+    };
+    const { id } = await strapi.db.query(page).create({ data: { title: 'own' } });
+    await strapi.db.query(page).create({ data: { title: 'other' } });
+    await strapi.db.query(page).createMany({ data: [{ title: 'a' }, { title: 'b', locale: 'de' }] });
+    end();
+    expect(rows).toEqual(['fr', 'en', 'en', 'de'].map((locale) => [locale, true]));
+    expect(strapi.after.map(({ params }) => (params['data'] as Members)['locale'])).toEqual(['fr', 'en']);
+    expect(await stored(id)).toMatchObject({ locale: 'fr' });
   });
 
   it('decide the locale of a new entry', async () => {

@@ -92,6 +92,11 @@ export const newQueryEngine = (
     return reads.meant(operation);
   };
 
+  const withTimes = (data: object): object => {
+    const now = new Date();
+    return type.attributes.has('updatedAt') ? { createdAt: now, updatedAt: now, ...data } : data;
+  };
+
   const payload = (what: 'creation' | 'update', data: unknown): object => {
     if (rules === 'checked' && !isMembers(data))
       throw new ValidationError(
@@ -134,9 +139,10 @@ export const newQueryEngine = (
         return operation.result;
       }),
     createMany: ({ data }) =>
-      withManyHooks('CreateMany', { data }, async () => {
+      withManyHooks('CreateMany', { data: data.map(withTimes) }, async (params) => {
         const ids: number[] = [];
-        for (const it of data) ids.push(await entities.create(uid, it, { rules: 'bare', operation: null }));
+        for (const it of [(params as WriteParams).data].flat())
+          ids.push(await entities.create(uid, objectOf(it), { rules: 'bare', operation: null }));
         return { count: ids.length, ids };
       }),
     updateMany: (params) =>

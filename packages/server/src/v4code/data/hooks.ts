@@ -69,7 +69,11 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
         }
         const operation = operationOf(action, session, 'before', id);
         const { data: given } = operation.params;
-        if (copy && isMembers(given)) keepDates(copy, given, type, entities().model);
+        if (copy && isMembers(given)) {
+          keepDates(copy, given, type, entities().model);
+          // code that says nothing of it makes a draft
+          if (given['publishedAt'] === undefined && copy['publishedAt'] === null) delete copy['publishedAt'];
+        }
         if (copy && preview && !isUntold && !(await preview.writeParts(copy))) return;
         if (copy) operation.params['data'] = copy;
         const seen = cloneDeep(copy ?? {});
