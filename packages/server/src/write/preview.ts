@@ -12,7 +12,7 @@ import { knowAhead, removeUnplaced, writePartsAhead } from './ahead.js';
 import { readPublishedAt, serverKeys } from './change.js';
 import { refuseTaken } from './checks.js';
 import { nextVersion, type StoredEntry } from './entry.js';
-import { inheritedNames, readInherited } from './locales.js';
+import { inheritedNames, localeOfNew, localeOfSibling, readInherited } from './locales.js';
 import { adoptLooseParts } from './loose-parts.js';
 import { hashOf } from './passwords.js';
 import { placesOf } from './places.js';
@@ -70,11 +70,13 @@ export const previewOf = (
       : (request.isPartOfDraft ??
         (type.draftAndPublish && (publishedAt === null || (publishedAt === undefined && isSibling))));
 
-  const setLocale = (copy: Open): void => {
+  const setLocale = async (copy: Open): Promise<void> => {
     if (!type.localized) return;
+    const checking = checkContext(write);
     // an entry keeps its own
     if (stored) for (const name of localeNames) delete copy[name];
-    else copy['locale'] = request.locale ?? copy['locale'] ?? context.defaultLocale;
+    else if (source) copy['locale'] = await localeOfSibling(copy['locale'], checking);
+    else copy['locale'] = await localeOfNew(request.locale ?? copy['locale'], context.defaultLocale, checking);
   };
 
   const addInherited = async (copy: Open): Promise<void> => {
@@ -114,7 +116,7 @@ export const previewOf = (
       // bodies with more are refused
       if (partsLeft-- < 0) return false;
     }
-    setLocale(copy);
+    await setLocale(copy);
     await addOwn(copy);
     return true;
   };

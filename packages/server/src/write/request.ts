@@ -126,7 +126,8 @@ export interface HookEvent {
 export interface Preview {
   /**
    * Completes a copy of the data in place. False if the data breaks a rule, as it is without what hooks would add: the write is going to
-   * be refused, so hooks need not see it, as in v4. Throws a `Refusal` for unique values that others have.
+   * be refused, so hooks need not see it, as in v4. Throws a `Refusal` for unique values that others have, and
+   * for a locale that does not exist.
    */
   complete(copy: Record<string, unknown>): Promise<boolean>;
   /**

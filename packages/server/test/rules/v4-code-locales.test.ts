@@ -217,6 +217,20 @@ describe.each(dialects)('hooks of localized types on %s', (dialect) => {
     expect(await stored(id)).toMatchObject({ locale: 'fr' });
   });
 
+  it('see no locale that does not exist', async () => {
+    const id = await newEntry();
+    for (const locale of ['xx', { $ne: 'en' }, ['en']])
+      for (const answer of [
+        served.json('POST', '/api/pages', { data: { title: 'x', locale } }),
+        translate(id, { title: 'x', locale }),
+      ])
+        expect(await answer).toMatchObject({
+          status: 400,
+          body: { error: { message: expect.stringMatching(/locale/) } },
+        });
+    expect(strapi.seen).toEqual([]);
+  });
+
   it('decide the locale of a new entry', async () => {
     strapi.change = (it) => {
       it['locale'] = 'fr';
