@@ -4,7 +4,9 @@
 export type ErrorCode =
   | 'query.malformed-key'
   | 'query.mixed-forms'
+  | 'query.two-places'
   | 'query.too-many-parameters'
+  | 'query.too-many-values'
   | 'query.nul-character'
   | 'query.status'
   | 'query.two-states'

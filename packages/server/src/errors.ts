@@ -112,8 +112,12 @@ export const issueKinds = {
     ({ key }) => `the key "${key}" cannot be read; brackets must balance, as in filters[name][$eq]`,
   ),
   'query.mixed-forms': query(() => 'is given both as a value and as an object; use one form'),
+  'query.two-places': query(() => 'is given in two places, by itself and inside of a parameter; use one of them'),
   'query.too-many-parameters': invalid<{ max: number }>(
     ({ max }) => `The query string has more than ${max} parameters`,
+  ),
+  'query.too-many-values': invalid<{ max: number }>(
+    ({ max }) => `The query has more than ${max} names and values, with what code has added to it`,
   ),
   'query.nul-character': query(() => 'NUL characters are not accepted'),
   // ---- resolve: names and values

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { type Issue, issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
-import type { Model } from '../model/model.js';
+import { ADMIN_UID, type Model, ROLE_UID, type Uid, USER_UID } from '../model/model.js';
 import { type Ready, whenReady } from '../ready.js';
 import { newSingleFlight } from '../single-flight.js';
 import { type Db, type Dialect, type ReadProgram, type Rows, readRows, type Statement } from '../sql/dialect.js';
@@ -33,6 +33,18 @@ import {
   tokenStatement,
 } from './tokens.js';
 
+/** The types whose entries say who a caller is, and what they may do. */
+export const accessTypes: ReadonlySet<Uid> = new Set([
+  USER_UID,
+  ROLE_UID,
+  'plugin::users-permissions.permission',
+  'admin::api-token',
+  'admin::api-token-permission',
+  ADMIN_UID,
+  'admin::role',
+  'admin::permission',
+]);
+
 export interface KnownCaller extends Caller {
   readonly who:
     | { readonly kind: 'public' }
@@ -47,7 +59,7 @@ export interface Callers {
    * @param as the `Dovetail-As` header: whose rights an administrator reads with instead (AD15).
    */
   identify(header: string | undefined, as?: string): Ready<Result<KnownCaller>>;
-  /** Invalidates the caches, after a change of users, roles or tokens. */
+  /** Invalidates the caches: to be called once a change of `accessTypes` is committed. */
   forget(): void;
   /** Waits for background work. */
   idle(): Promise<void>;

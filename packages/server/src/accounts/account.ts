@@ -140,6 +140,17 @@ export const contextOf = ({ model, settings }: AccountDeps, caller: Caller): Res
   };
 };
 
+/** For the values that a registration may give: as in v4 they take no permission of what they relate to. Creators are never given. */
+export const registrationContext = (deps: AccountDeps): ResolveContext => ({
+  ...ownContext(deps),
+  gate: {
+    ...serverGate,
+    version: 'registration',
+    allows: (type, attribute, use) =>
+      !(attribute.kind === 'link' && attribute.source === 'creator') && serverGate.allows(type, attribute, use),
+  },
+});
+
 export const passwordTooLong = (): Issue =>
   issue('account.password-too-long', ['password'], { bytesMax: limits.passwordBytesMax });
 

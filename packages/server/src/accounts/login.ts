@@ -26,6 +26,7 @@ import {
   passwordTooLong,
   readForm,
   readSettings,
+  registrationContext,
   type SeenUser,
   userType,
 } from './account.js';
@@ -147,8 +148,9 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       const form = unwrap(readForm(body, ['username', 'email', 'password']));
       const email = form.email.toLowerCase();
       const data = {
+        ...knownOnly({ blocked: false }, type),
         ...offered(body, type, deps.registerFields),
-        ...knownOnly({ provider: 'local', confirmed: !settings.emailConfirmation, blocked: false }, type),
+        ...knownOnly({ provider: 'local', confirmed: !settings.emailConfirmation }, type),
         ...form,
         email,
       };
@@ -164,7 +166,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
           ),
         );
         if (role === undefined) return refuse(issue('account.default-role-missing', []));
-        const id = await createUser(deps, { ...data, role }, hashes, session, contextOf(deps, caller));
+        const id = await createUser(deps, { ...data, role }, hashes, session, registrationContext(deps));
         return (await find({ by: 'id', id }, session)) ?? refuse(issue('account.user-absent', []));
       });
       if (!settings.emailConfirmation) return signedIn(user, caller);
@@ -262,14 +264,25 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
 // ---- forms
 
 /** Attributes that only the server sets on registration; ignored in the body, as in v4. */
-const serverSays: ReadonlySet<string> = new Set(['id', 'role', 'confirmed', 'blocked', 'provider']);
+const serverSays: ReadonlySet<string> = new Set([
+  'id',
+  'role',
+  'confirmed',
+  'provider',
+  'resetPasswordToken',
+  'confirmationToken',
+]);
 
-/** Further attributes accepted on registration: none that is private or grants rights. */
+/**
+ * Further attributes accepted on registration: none that grants rights.
+ * @param fields those that the project names, private ones and `blocked` too, as in v4; null: all others.
+ */
 const offered = (body: unknown, type: EntryType, fields: readonly string[] | null): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     Object.entries(isObject(body) ? body : {}).filter(
       ([name]) =>
-        !serverSays.has(name) && type.attributes.get(name)?.hidden !== true && (fields?.includes(name) ?? true),
+        !serverSays.has(name) &&
+        (fields ? fields.includes(name) : name !== 'blocked' && type.attributes.get(name)?.hidden !== true),
     ),
   );
 

@@ -140,7 +140,7 @@ export const configSchema = z.strictObject({
         .nullable()
         .default(null)
         .describe(
-          'Attributes that a registration may give beside username, email and password; others are ignored. null: all that are not private.',
+          'Attributes that a registration may give beside username, email and password, relations and private ones too, whatever its sender may find; others are ignored. null: all that are not private.',
         ),
       attemptsPerMinute: z
         .int()

@@ -1,7 +1,7 @@
 /** Runs a project's hooks inside the transactions of writes. */
 import { limits } from '../limits.js';
 import type { HooksOf, RunHook } from '../write/request.js';
-import { type Session, type WriteAction, writeActions } from '../write/session.js';
+import type { Session, WriteAction } from '../write/session.js';
 import { type ContentDeps, newContent } from './content.js';
 import { newEventContent } from './event.js';
 import type { Event, Hook, HookName } from './handlers.js';
@@ -37,8 +37,7 @@ export const hooksFrom = (handlers: HandlersByType, deps: ContentDeps): HooksOf 
           }
         };
       };
-    const after = find('after');
-    return { before: find('before'), after, runsAfter: () => writeActions.some((it) => after(it) !== undefined) };
+    return { before: find('before'), after: find('after') };
   };
 };
 

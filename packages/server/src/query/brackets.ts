@@ -23,7 +23,7 @@ const newNode = (): GrowingNode => ({ values: [], blanks: null, members: new Map
 export interface Grammar {
   /** Distinguishes cache keys. No `?` and no braces. */
   readonly name: string;
-  /** Maps a key to its path in the tree; null ignores it. A malformed key is one segment. */
+  /** Maps a key to its path in the tree, to the very same segments if it stays where it is; null ignores it. A malformed key is one segment. */
   place(segments: readonly string[]): readonly string[] | null;
 }
 
@@ -100,6 +100,8 @@ export const bracketsIn = (
 ): { readonly roots: RawQuery; readonly issues: readonly Issue[] } => {
   const roots = new Map<string, GrowingNode>();
   const issues: Issue[] = [];
+  /** By place: whether the grammar has moved it there. */
+  const moved = new Map<string, boolean>();
   let count = 0;
   let blanks = 0;
   for (const pair of pairsOf(search)) {
@@ -110,11 +112,20 @@ export const bracketsIn = (
       issues.push(issue('query.too-many-parameters', [], { max: limits.parametersMax }));
       break;
     }
-    const place = grammar.place(splitKey(key));
+    const written = splitKey(key);
+    const place = grammar.place(written);
     if (!place) continue;
     const { kind } = parameterName(place[0] ?? '');
     if (kind === 'other') continue;
     const segments = kind === 'malformed' ? [key] : place;
+    if (grammar !== usual) {
+      const at = place.slice(0, 2);
+      const name = at.join('[');
+      const isMoved = place !== written;
+      // values of one node are alternatives, and these may be of a client and of code
+      if ((moved.get(name) ?? isMoved) !== isMoved) issues.push(issue('query.two-places', at));
+      moved.set(name, isMoved);
+    }
     if (key.includes('\0') || value?.includes('\0')) issues.push(issue('query.nul-character', segments));
     const node = nodeAt(roots, segments);
     if (blank !== null) {

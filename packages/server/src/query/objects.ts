@@ -75,7 +75,8 @@ export const objectQuery = (query: QueryObject): QuerySource => {
   };
 };
 
-const tooDeep = (): Result<never> => refused(issue('query.too-deep', [], { max: limits.queryDepthMax }));
+const tooDeep = (path: readonly string[] = []): Result<never> =>
+  refused(issue('query.too-deep', path, { max: limits.queryDepthMax }));
 
 /** The query as JSON; null if it is nested too deep for the stack. */
 const textOf = (query: QueryObject): string | null => {
@@ -121,8 +122,8 @@ const readObject = (query: Readonly<Record<string, unknown>>): Result<RawQuery> 
     const { given, path, place } = it;
     values += 1;
     if (values > limits.queryValuesMax)
-      return refused(issue('query.too-many-parameters', [], { max: limits.queryValuesMax }));
-    if (path.length > limits.queryDepthMax) return tooDeep();
+      return refused(issue('query.too-many-values', path.slice(0, 1), { max: limits.queryValuesMax }));
+    if (path.length > limits.queryDepthMax) return tooDeep(path.slice(0, 1));
     if (path.at(-1)?.includes('\0') || (typeof given === 'string' && given.includes('\0')))
       issues.push(issue('query.nul-character', path));
     if (given === null || typeof given !== 'object') {

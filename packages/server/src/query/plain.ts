@@ -17,19 +17,25 @@ interface Reading {
   readonly strict: boolean;
 }
 
+interface ReadingOne extends Reading {
+  /** The parameter, for refusals. */
+  readonly parameter: string;
+}
+
 /** The parameters that the server knows. Throws `Refusal` if one is nested too deep for code. */
 export const plainQuery = (query: RawQuery, reading: Reading): Record<string, unknown> => {
   const known = [...query].filter(([name]) => parameterName(name).kind === 'known');
   const values = known.map(
-    ([name, it]) => [name, plain(it, name === 'populate' ? name : 'value', reading, 0)] as const,
+    ([name, it]) =>
+      [name, plain(it, name === 'populate' ? name : 'value', { ...reading, parameter: name }, 0)] as const,
   );
   return Object.fromEntries(values.filter(([, it]) => it !== undefined));
 };
 
 /** Undefined if nothing is left: `filters[$or][0][constructor]=x` is no condition. */
-const plain = (node: RawNode, place: Place, reading: Reading, depth: number): unknown => {
+const plain = (node: RawNode, place: Place, reading: ReadingOne, depth: number): unknown => {
   if (depth > limits.codeQueryDepthMax)
-    throw new Refusal(issue('query.too-deep', [], { max: limits.codeQueryDepthMax }));
+    throw new Refusal(issue('query.too-deep', [reading.parameter], { max: limits.codeQueryDepthMax }));
   const inner = (it: RawNode, its: Place): unknown => plain(it, its, reading, depth + 1);
   const items = (nodes: readonly RawNode[]): readonly unknown[] =>
     nodes.map((it) => inner(it, 'value')).filter((it) => it !== undefined);

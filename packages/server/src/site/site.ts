@@ -4,7 +4,7 @@
  */
 import { newAdminTokens } from '../access/admin-tokens.js';
 import { newAdminRoleStore } from '../access/administrators.js';
-import { type Callers, type KnownCaller, newCallers } from '../access/caller.js';
+import { accessTypes, type Callers, type KnownCaller, newCallers } from '../access/caller.js';
 import { newJwts } from '../access/jwt.js';
 import { type IsServed, newPermissionStore } from '../access/permissions.js';
 import type { AccountDeps, UserReads } from '../accounts/account.js';
@@ -26,7 +26,7 @@ import { type LocaleStore, newLocaleStore } from '../read/locales.js';
 import { newWindowReader, type WindowReader } from '../read/window.js';
 import type { Db } from '../sql/dialect.js';
 import { newWriter, type Writer } from '../write/apply.js';
-import type { HooksOf, RunHook } from '../write/request.js';
+import type { HooksOf, Recorder, RunHook } from '../write/request.js';
 
 export interface SiteOptions {
   readonly db: Db;
@@ -123,7 +123,15 @@ export const newSite = (options: SiteOptions): Site => {
   const { listeners } = options;
   const notifier = newNotifier({ ...webhooks, db, model, reader, settings, listeners, now, onFault });
   const allHooksOf = options.hooks ? both(hooksOf, options.hooks) : hooksOf;
-  const writer: Writer = newWriter(db, now, allHooksOf, notifier.recorder);
+  const recorder: Recorder = {
+    ...notifier.recorder,
+    committed: (session) => {
+      // whoever wrote it: an endpoint, a hook, code of a project
+      if (session.events.some(({ type }) => accessTypes.has(type.uid))) callers.forget();
+      notifier.recorder.committed(session);
+    },
+  };
+  const writer: Writer = newWriter(db, now, allHooksOf, recorder);
   const permissions = newPermissionStore(db, () => performance.now(), isServed);
   const jwts = newJwts({ secret: secrets.jwtSecret, lifetimeMs: options.jwtLifetimeMs, now });
   const { apiTokenSalt } = secrets;
@@ -211,6 +219,5 @@ const both =
     return {
       before: (action) => joined(one.before(action), other.before(action)),
       after: (action) => joined(one.after(action), other.after(action)),
-      runsAfter: () => one.runsAfter() || other.runsAfter(),
     };
   };

@@ -32,6 +32,9 @@ export const newAddedRoutes = (warn: (text: string) => void): AddedRoutes => {
 
 const where = 'strapi.server.routes';
 
+/** Whose these routes are: no API's and no plugin's, so names in them are whole. */
+export const ADDED = 'strapi::server';
+
 const addedRoutes = (given: unknown, warn: (text: string) => void): readonly AddedRoute[] => {
   const router: Members = Array.isArray(given) ? { routes: given } : isMembers(given) ? given : {};
   const { type, prefix } = router;
@@ -41,7 +44,7 @@ const addedRoutes = (given: unknown, warn: (text: string) => void): readonly Add
   return declaredRoutes(router, where).map((declared) => ({
     declared: isAtRoot && declared.config?.auth !== false ? closed(declared, warn) : declared,
     prefix: typeof prefix === 'string' ? prefix : '',
-    namespace: 'strapi::server',
+    namespace: ADDED,
     info: { type: type ?? 'api' },
     isNative: false,
     isAtRoot,

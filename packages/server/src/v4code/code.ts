@@ -37,7 +37,7 @@ import { newRegistry, type Registry } from './requests/registry.js';
 import { newRouteTable, type RouteTable } from './requests/routes.js';
 import { newUserReads } from './requests/user-reads.js';
 import { newStrapi, type Strapi } from './strapi.js';
-import { guarding, onUnguarded } from './strapi-utils/guards.js';
+import { guarding, onUnguarded, placeKeeper } from './strapi-utils/guards.js';
 import { withMissing } from './strapi-utils/missing.js';
 
 export interface CodeOptions {
@@ -181,12 +181,14 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     const native = (): Native => started(hold.native, 'the content API');
     const views = newViews(model);
     const descriptions = newDescriptions(model, code.schemas);
+    const lateSite = (): Site => started(hold.site, 'the database');
+    const defaultLocale = () => inTurn(async (session) => lateSite().locales.defaultCode(session?.tx));
     const lifecycles = newLifecycles({
       describe: (uid) => descriptions.of(uid) ?? { uid },
       own: code.lifecycles,
+      localeOfNew: async (uid) => (model.types.get(uid)?.localized ? defaultLocale() : null),
       warn: (text) => log.warn(text),
     });
-    const lateSite = (): Site => started(hold.site, 'the database');
     const entities = newEntities({
       db,
       views,
@@ -217,7 +219,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       native,
       // another connection might never be free: those of a pool may all be held by hooks that wait for one
       locales: () => inTurn((session) => lateSite().locales.list(session?.tx)),
-      defaultLocale: () => inTurn(async (session) => lateSite().locales.defaultCode(session?.tx)),
+      defaultLocale,
       media: () => lateSite().media,
       db,
       login: () => lateSite().accounts.login,
@@ -404,7 +406,7 @@ const administratorFields = [
   'preferedLanguage',
 ];
 
-/** Tells of what code has missed where nothing ends its request: it may catch the error. Once for each place of the project. */
+/** Tells of what code has missed outside the files of guards: it may catch the error. Once for each place of the project. */
 const tellingOnce = (dir: string, log: Pick<FastifyBaseLogger, 'error'>): ((fault: Error) => void) => {
   const told = new Set<string>();
   return (fault) => {
@@ -487,5 +489,8 @@ const noMiddleware = (name: unknown): CodeFault => {
 /** A package of the project, or a place in its folder. */
 const resolved = async (given: string, { dir, load }: Pick<GlobalsDeps, 'dir' | 'load'>): Promise<unknown> => {
   const file = resolvedFile(given, dir);
-  return file === null ? undefined : load(file);
+  if (file === null) return undefined;
+  const loaded = await load(file);
+  placeKeeper(loaded, file, true);
+  return loaded;
 };

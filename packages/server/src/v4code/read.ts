@@ -8,6 +8,7 @@ import { jsonAt, readExtensions } from './loading/read-extensions.js';
 import { readSchemaFiles, uidOfType } from './loading/schema-files.js';
 import { CoreDefinition } from './requests/core.js';
 import { CoreRouterDefinition } from './requests/routes.js';
+import { placeKeeper } from './strapi-utils/guards.js';
 
 export interface ReadOptions {
   readonly dir: string;
@@ -23,12 +24,13 @@ export const readProjectCode = async ({ dir, load, ignored }: ReadOptions): Prom
     const what = factoryOf(loaded);
     if (what !== null) namedTypes.push({ ...what, file: nameIn(dir, place) });
   };
-  const loadFolder = async (folder: string): Promise<ReadonlyMap<string, unknown>> => {
+  const loadFolder = async (folder: string, isOfGuards = false): Promise<ReadonlyMap<string, unknown>> => {
     const found = new Map<string, unknown>();
     for (const { name, file } of modulesIn(folder)) {
       if (isIgnored(file)) continue;
       const loaded = await load(file);
       noteType(loaded, file);
+      placeKeeper(loaded, file, isOfGuards);
       // where v4 itself takes the name as it stands, both do
       for (const it of new Set([kebabName(name), name])) found.set(it, loaded);
     }
@@ -72,8 +74,8 @@ export const readProjectCode = async ({ dir, load, ignored }: ReadOptions): Prom
       folder,
       controllers: await loadFolder(path.join(at, 'controllers')),
       services: await loadFolder(path.join(at, 'services')),
-      policies: await loadFolder(path.join(at, 'policies')),
-      middlewares: await loadFolder(path.join(at, 'middlewares')),
+      policies: await loadFolder(path.join(at, 'policies'), true),
+      middlewares: await loadFolder(path.join(at, 'middlewares'), true),
       routes: await loadRouters(path.join(at, 'routes')),
     });
     for (const type of foldersIn(path.join(at, 'content-types'))) {
@@ -88,8 +90,8 @@ export const readProjectCode = async ({ dir, load, ignored }: ReadOptions): Prom
   const index = fileAt(path.join(dir, 'src'), 'index');
   return {
     apis,
-    policies: await loadFolder(path.join(dir, 'src/policies')),
-    middlewares: await loadFolder(path.join(dir, 'src/middlewares')),
+    policies: await loadFolder(path.join(dir, 'src/policies'), true),
+    middlewares: await loadFolder(path.join(dir, 'src/middlewares'), true),
     lifecycles,
     extensions: await readExtensions({ dir, load, isIgnored }),
     index: index === null ? {} : await loadMembers(index),

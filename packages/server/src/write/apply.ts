@@ -208,7 +208,9 @@ const prepareWrite = async (given: Write): Promise<PreparedWrite> => {
   if (hook) {
     const { data } = input;
     dropUnwritable(data, type, write.context.model);
-    const preview = previewOf(write, input, stored);
+    // what hooks do not see of it, they do not leave either
+    leaveOutIgnored(write, data, stored);
+    const preview = previewOf(write, input, stored, source);
     await hook({ id: stored?.id ?? null, data, session, preview, ...turning(write) });
     write.byHooks.haveRun = true;
     stored &&= await entryAfterHooks(write, stored);

@@ -1,9 +1,13 @@
 /** Prepares the deletion of an entry. */
+
+import { sql } from 'kysely';
 import { issue, refuse } from '../errors.js';
-import type { EntryType, LinkAttribute, Model } from '../model/model.js';
+import type { EntryType, Model } from '../model/model.js';
+import { withValues } from '../sql/dialect.js';
+import { keptStatement } from '../sql/kept.js';
 import { pipeline } from '../sql/pipeline.js';
 import type { StoredEntry } from './entry.js';
-import { siblingsLock } from './locales.js';
+import { column } from './lists.js';
 import type { Operation } from './operations.js';
 import { owningPaths, readParts } from './parts.js';
 import { removalOf } from './removal.js';
@@ -14,34 +18,34 @@ import {
   findEntry,
   lockEntry,
   makePrepared,
-  takeLocks,
   turning,
   type Write,
   writesAhead,
+  writesAlone,
 } from './writing.js';
 
+/**
+ * Deletions take no lock of a relation, nor of siblings, which others would wait for while hooks run, and behind which hooks run that may
+ * write the same as these: the database itself keeps rows that are deleted apart from links that are added to them (ST7).
+ */
 export const prepareDelete = async (write: Write, id: number | null): Promise<PreparedWrite> => {
-  const { request, context, dialect, session, hooks } = write;
+  const { request, context, dialect, session } = write;
   const { type } = request;
-  const links = linkTablesOf(type, context.model);
-  const locks = type.localized ? [...links, siblingsLock(type)] : links;
-  // others need not wait for the hook, unless theirs run behind these locks and may write the same as it: then it does, too
-  if (hooks?.before('delete') && hooks.runsAfter()) {
-    await lockTarget(write, id);
-    await takeLocks(locks, write);
-  }
+  // before the hook: updates hold it while theirs run
+  await lockTarget(write, id);
   const seen = await runHook(write, id);
   const target = seen?.id ?? id;
-  await lockTarget(write, target);
+  if (target !== id) await lockTarget(write, target);
   const findParts = (of: number) => readParts(type, [of], context.model, session.tx, dialect);
-  const [, found, early] = await pipeline(
-    () => takeLocks(locks, write),
+  const [found, , early] = await pipeline(
     () => findEntry(write, target, 'locked'),
+    async () => (target === null ? undefined : lockLinksWithin(write, target)),
     async () => (target === null ? null : findParts(target)),
   );
   // the hook itself may have deleted it
   const stored = found ?? (seen && hasDeleted(write, seen) ? seen : refuse(issue('http.not-found', [])));
   const undecided = checkMatch(write, stored);
+  if (target === null) await lockLinksWithin(write, stored.id);
   const parts = early ?? (await findParts(stored.id));
   const operations = [
     ...(type.kind === 'component' ? removalFromOwners(type, stored.id, context.model) : []),
@@ -89,12 +93,31 @@ const removalFromOwners = (type: EntryType, id: number, model: Model): readonly 
     fixed: [{ column: typeColumn!, value: type.uid }],
   }));
 
-const linkTablesOf = (type: EntryType, model: Model): readonly string[] => {
-  const links = (it: EntryType): readonly LinkAttribute[] =>
-    [...it.attributes.values()].filter((attribute) => attribute.kind === 'link');
-  const touching = [
-    ...links(type),
-    ...[...model.types.values()].flatMap((other) => links(other).filter((it) => it.target === type.uid)),
-  ];
-  return touching.filter((it) => it.inverse !== null).map((it) => it.path.table);
+/**
+ * Locks the links between the entry and others of its type in one order: two entries that are linked to each other may be deleted at once.
+ */
+const lockLinksWithin = async (write: Write, id: number): Promise<void> => {
+  if (writesAlone(write)) return;
+  const { request, dialect, session } = write;
+  const paths = [...request.type.attributes.values()].flatMap((it) =>
+    it.kind === 'link' &&
+    it.source === 'relation' &&
+    it.target === request.type.uid &&
+    it.path.from !== 'id' &&
+    it.path.to !== 'id'
+      ? [it.path]
+      : [],
+  );
+  const byTable = new Map(paths.map((it) => [it.table, it]));
+  const locks = [...byTable.keys()].sort().map((table) => {
+    const { from, to } = byTable.get(table)!;
+    const statement = keptStatement(dialect, `links within ${table}`, () => {
+      const own = dialect.bindSlot('id', 0);
+      const links = sql`select l.id from ${sql.table(table)} l where ${column('l', from)} = ${own} or ${column('l', to)} = ${own} order by l.id${dialect.forUpdate}`;
+      // there may be many
+      return sql`select count(*) from (${links}) locked`;
+    });
+    return withValues(statement, [id], dialect);
+  });
+  await session.tx.runAll(locks);
 };

@@ -2,6 +2,7 @@
  * The data of a create or update as hooks of v4 projects see it: as v4 hands it to the database, with defaults, values of the
  * right types, hashes instead of passwords, and times.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { isBcrypt } from '../access/passwords.js';
 import { unwrap } from '../errors.js';
 import { limits } from '../limits.js';
@@ -11,7 +12,7 @@ import { knowAhead, removeUnplaced, writePartsAhead } from './ahead.js';
 import { readPublishedAt, serverKeys } from './change.js';
 import { refuseTaken } from './checks.js';
 import { nextVersion, type StoredEntry } from './entry.js';
-import { inheritedNames } from './locales.js';
+import { inheritedNames, localeOfNew, localeOfSibling, readInherited } from './locales.js';
 import { adoptLooseParts } from './loose-parts.js';
 import { hashOf } from './passwords.js';
 import { placesOf } from './places.js';
@@ -21,13 +22,20 @@ import { checkContext, type Given, isDraftAfter, noNames, type PublishedAt, pars
 
 type Open = Record<string, unknown>;
 
-/** @param stored null if the entry is new. */
-export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredEntry | null): Preview => {
+/** @param stored null if the entry is new. @param source null, or the entry of which a new one becomes a sibling. */
+export const previewOf = (
+  write: Write,
+  { data, hashes }: Given,
+  stored: StoredEntry | null,
+  source: StoredEntry | null,
+): Preview => {
   const { request, context, byHooks } = write;
   const { type } = request;
-  const isSibling = request.action === 'create' && request.source !== undefined;
+  const isSibling = source !== null;
   // what requests cannot write is no longer in the data
   const inherited = isSibling ? inheritedNames(type, data, { isOfCode: true }) : noNames;
+  /** Values of the source that hooks have seen. */
+  let shared: Data = {};
   const shown = stored ? nextVersion(write.now(), [stored]) : write.now();
 
   /** False if the value is invalid. */
@@ -62,6 +70,34 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
       : (request.isPartOfDraft ??
         (type.draftAndPublish && (publishedAt === null || (publishedAt === undefined && isSibling))));
 
+  const setLocale = async (copy: Open): Promise<void> => {
+    if (!type.localized) return;
+    const checking = checkContext(write);
+    // an entry keeps its own
+    if (stored) for (const name of localeNames) delete copy[name];
+    else if (source) copy['locale'] = await localeOfSibling(copy['locale'], checking);
+    else copy['locale'] = await localeOfNew(request.locale ?? copy['locale'], context.defaultLocale, checking);
+  };
+
+  const addInherited = async (copy: Open): Promise<void> => {
+    if (!source) return;
+    shared = await readInherited(type, source.id, inherited, checkContext(write));
+    Object.assign(copy, structuredClone(shared));
+  };
+
+  const addOwn = async (copy: Open): Promise<void> => {
+    addTimes(copy);
+    await addInherited(copy);
+  };
+
+  /**
+   * Whether hooks have left what a new sibling has of its source as it was, or could not see it: then it stays shared as it is, and the
+   * siblings are not written.
+   */
+  const isInherited = (name: string, value: unknown): boolean =>
+    name === 'localizations' ||
+    (inherited.has(name) && (type.attributes.get(name)?.kind !== 'scalar' || isDeepStrictEqual(value, shared[name])));
+
   const completeAll = async (copy: Open): Promise<boolean> => {
     const publishedAt = readPublishedAt(type, copy);
     if (!publishedAt.ok) return false;
@@ -80,7 +116,8 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
       // bodies with more are refused
       if (partsLeft-- < 0) return false;
     }
-    addTimes(copy);
+    await setLocale(copy);
+    await addOwn(copy);
     return true;
   };
 
@@ -111,7 +148,7 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
       byHooks.isSkipped = !isValid;
       return isValid;
     },
-    addTimes,
+    addOwn,
     take: async (left, creators) => {
       byHooks.creators = creators;
       const { createdAt, updatedAt, ...rest } = left;
@@ -119,7 +156,8 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
       const ofClient = hashesIn(data);
       for (const name of Object.keys(data)) delete data[name];
       // what is assigned as `__proto__` would be the prototype of the data
-      for (const [name, value] of Object.entries(rest)) if (name !== '__proto__') data[name] = value;
+      for (const [name, value] of Object.entries(rest))
+        if (name !== '__proto__' && !(isSibling && isInherited(name, value))) data[name] = value;
       // whatever the hooks saw, without a word of it an entry is a draft
       if (!stored && !isSibling && type.draftAndPublish) data['publishedAt'] ??= null;
       for (const place of placesOf(data, type, context.model))
@@ -137,6 +175,8 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
     },
   };
 };
+
+const localeNames = ['locale', 'localizations'] as const;
 
 const timeNames = ['createdAt', 'updatedAt'] as const;
 

@@ -117,7 +117,10 @@ const emptied = ({ path }: MorphAttribute, ids: readonly number[], fixed: readon
   ],
 });
 
-/** How links to and from an entry are found: its own relations, and those of others that point to it. */
+/**
+ * How links to and from an entry are found: its own relations, and those of others that point to it. In the order of their tables,
+ * whichever side is deleted: two deletions that lock rows of each other's must not do it crosswise.
+ */
 const linkPathsOf = (type: EntryType, model: Model): readonly LinkPath[] => {
   const own = [...type.attributes.values()]
     .filter((it): it is LinkAttribute => it.kind === 'link' && it.source === 'relation')
@@ -127,7 +130,9 @@ const linkPathsOf = (type: EntryType, model: Model): readonly LinkPath[] => {
       .filter((it): it is LinkAttribute => it.kind === 'link' && it.target === type.uid && it.side === 'owner')
       .map(({ path }): LinkPath => ({ ...path, from: path.to, to: path.from })),
   );
-  return [...new Map([...own, ...others].map((path) => [pathKey(path), path])).values()];
+  return [...new Map([...own, ...others].map((path) => [pathKey(path), path])).values()].sort((a, b) =>
+    a.table < b.table ? -1 : Number(a.table > b.table),
+  );
 };
 
 /** A link that is a column of the entry itself goes with its row; one that is a column of another entry is emptied. */

@@ -106,8 +106,6 @@ export interface Hooks {
   before(action: WriteAction): RunHook | undefined;
   /** The one that runs after the operations, before the answer is read. */
   after(action: WriteAction): RunHook | undefined;
-  /** Whether code runs after writes of the type, whichever they are: behind the locks that they take. */
-  runsAfter(): boolean;
 }
 
 export type RunHook = (event: HookEvent) => Promise<void>;
@@ -128,7 +126,8 @@ export interface HookEvent {
 export interface Preview {
   /**
    * Completes a copy of the data in place. False if the data breaks a rule, as it is without what hooks would add: the write is going to
-   * be refused, so hooks need not see it, as in v4. Throws a `Refusal` for unique values that others have.
+   * be refused, so hooks need not see it, as in v4. Throws a `Refusal` for unique values that others have, and
+   * for a locale that does not exist.
    */
   complete(copy: Record<string, unknown>): Promise<boolean>;
   /**
@@ -136,8 +135,8 @@ export interface Preview {
    * `Refusal` for what only the database knows.
    */
   writeParts(copy: Record<string, unknown>): Promise<boolean>;
-  /** Adds times only, for writes without rules. */
-  addTimes(copy: Record<string, unknown>): void;
+  /** Adds only what no data says, for writes without rules: times, and what a new locale has of the entry in others. */
+  addOwn(copy: Record<string, unknown>): Promise<void>;
   /** What hooks have left of the copy becomes the data. Throws a `Refusal` for components of others. @param creators those that they have set. */
   take(left: Data, creators: Creators | null): Promise<void>;
 }

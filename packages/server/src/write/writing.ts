@@ -211,7 +211,7 @@ export const locksOf = (
     : [];
 
 /** Whether no other writer can change anything meanwhile, because the engine has one. */
-const writesAlone = ({ dialect, request: { type } }: Write): boolean => dialect.lock([type.table]) === null;
+export const writesAlone = ({ dialect, request: { type } }: Write): boolean => dialect.lock([type.table]) === null;
 
 /** Takes the lock of an entry and its siblings, which comes before all others. */
 export const lockEntry = async (write: Write, id: number): Promise<void> => {

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Refusal } from '../../src/errors.js';
-import type { Db, ReadProgram, Rows } from '../../src/sql/dialect.js';
+import type { Db, ReadProgram, Rows, Tx } from '../../src/sql/dialect.js';
 import { openPostgres } from '../../src/sql/postgres/open.js';
 import { type PostgresServer, startPostgres } from '../world/postgres.js';
 import { newRelationsWorld, type RelationsWorld } from '../world/relations/world.js';
@@ -83,6 +83,42 @@ describe("another session's locks on PostgreSQL", () => {
       await other.query('commit');
     }
     expect((await world.read(`/api/shelves/${id}`)).attributes['name']).toBe('theirs');
+  });
+
+  describe('writes that were in conflict', () => {
+    let db: Db;
+    beforeAll(async () => {
+      db = await openPostgres(world.env['DATABASE_URL']!);
+    });
+    afterAll(() => db.close());
+    const statement = (text: string) => db.dialect.compile(sql`${sql.raw(text)}`);
+    /** Runs work in a transaction whose first attempt ends in a conflict. */
+    const repeated = (work: (tx: Tx) => Promise<unknown>): Promise<unknown> => {
+      let attempts = 0;
+      return db.write(async (tx) => {
+        attempts += 1;
+        if (attempts > 1) return work(tx);
+        return tx.run(statement(`do $$ begin raise exception 'circle' using errcode = '40P01'; end $$`));
+      });
+    };
+
+    it('are repeated one after the other', async () => {
+      let running = 0;
+      const seen: number[] = [];
+      const work = async (tx: Tx) => {
+        running += 1;
+        for (let i = 0; i < 20; i++) await tx.run(statement('select 1'));
+        seen.push(running);
+        running -= 1;
+      };
+      await Promise.all([1, 2, 3, 4].map(() => repeated(work)));
+      expect(seen).toEqual([1, 1, 1, 1]);
+    });
+
+    it('do not wait forever for one that waits for them', async () => {
+      const answer = await repeated(() => repeated(async (tx) => tx.run(statement('select 1'))));
+      expect(answer).toEqual([[1]]);
+    });
   });
 
   it('a statement cancelled by someone else is a 503, one that takes too long by itself is a 400', async () => {

@@ -30,7 +30,7 @@ const project: SmallProject = {
   },
 };
 
-describe.runIf(dialects.includes('postgres'))('a creation that waits for a lock', () => {
+describe.runIf(dialects.includes('postgres'))('a creation that waits for others', () => {
   let world: SmallWorld;
   let other: Client;
   let third: Client;
@@ -53,9 +53,8 @@ describe.runIf(dialects.includes('postgres'))('a creation that waits for a lock'
   const codes = (body: unknown): readonly string[] =>
     (body as { error: { details: { errors: { code: string }[] } } }).error.details.errors.map((it) => it.code);
 
-  const waiting = `select from pg_locks join pg_database d on d.oid = database
-    where datname = current_database() and locktype = 'advisory' and not granted`;
-  /** Resolves once as many sessions wait for locks of this kind. */
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  /** Resolves once as many sessions wait for locks. */
   const waiters = async (count: number): Promise<void> => {
     while (((await third.query(waiting)).rowCount ?? 0) < count);
   };
@@ -91,6 +90,26 @@ describe.runIf(dialects.includes('postgres'))('a creation that waits for a lock'
     });
     expect([status, codes(body)]).toEqual([400, ['relation.absent']]);
     expect(await world.rows('notes')).toEqual([]);
+  });
+
+  it('is refused if an entry that it names is being deleted, and then is', async () => {
+    await other.query('begin; delete from tags where id = 2');
+    const answer = create('a', { tags: [1, 2] });
+    await waiters(1);
+    await other.query('commit');
+    const { status, body } = await answer;
+    expect([status, codes(body)]).toEqual([400, ['relation.rejected']]);
+    expect(await world.rows('notes')).toEqual([]);
+  });
+
+  it('leaves no links to an entry that is deleted meanwhile', async () => {
+    await other.query(`begin; insert into notes (id, name) values (5, 'a');
+      insert into notes_tags_links (note_id, tag_id) values (5, 1), (5, 2)`);
+    const answer = world.send('DELETE', '/api/tags/2');
+    await waiters(1);
+    await other.query('commit');
+    expect((await answer).status).toBe(200);
+    expect((await other.query('select tag_id from notes_tags_links')).rows).toEqual([{ tag_id: 1 }]);
   });
 
   it.each([

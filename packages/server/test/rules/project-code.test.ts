@@ -438,6 +438,7 @@ describe('where code runs', () => {
 
   it('what a file uses of v4 that is not here is named with its line', () => {
     const service = 'src/api/book/services/book.js';
+    const panel = 'src/api/book/routes/panel.js';
     writeFiles(dir, {
       ...sound,
       [service]: `// strapi.db.connection
@@ -449,12 +450,18 @@ const kept = () => strapi.db.query('strapi::core-store').findMany();
 `,
       'src/functions/tidy.js': 'module.exports = () => strapi.entityService.decorate(() => ({}));',
       [route]: routes(`, config: { policies: ['admin::isAuthenticatedAdmin'] }`),
-      // the panel's routes are not served, whatever guards them
-      'src/api/book/routes/panel.js': `module.exports = { type: 'admin', routes: [{ method: 'GET', path: '/x', handler: 'book.find', config: { policies: ['admin::isAuthenticatedAdmin'] } }] };`,
+      // those of the panel are not served, whatever guards them; routers of APIs are not of the panel, whatever their type
+      'src/extensions/users-permissions/strapi-server.js': `module.exports = (plugin) => { plugin.routes.admin.routes.push({ policies: ['admin::isAuthenticatedAdmin'] }); return plugin; };`,
+      [panel]: `module.exports = { type: 'admin', routes: [{ method: 'GET', path: '/x', handler: 'book.find', config: { policies: ['admin::isAuthenticatedAdmin'] } }] };`,
     });
     const uses = findCode(dir, { runCode: true, ignoreCode: [] }).filter((it) => it.absent.length > 0);
     expect(uses).toEqual([
-      { file: route, kind: 'run', ignored: false, absent: [{ what: 'admin::isAuthenticatedAdmin', line: 1 }] },
+      ...[route, panel].map((file) => ({
+        file,
+        kind: 'run',
+        ignored: false,
+        absent: [{ what: 'admin::isAuthenticatedAdmin', line: 1 }],
+      })),
       {
         file: service,
         kind: 'run',
@@ -474,7 +481,10 @@ const kept = () => strapi.db.query('strapi::core-store').findMany();
       },
     ]);
     expect(uses.map(describeCode)).toEqual([
-      `${route}: runs, but admin::isAuthenticatedAdmin in line 1 is a policy of v4's admin panel, which is not here: the start refuses routes that name it, so remove it there, or name a policy of the project instead`,
+      ...[route, panel].map(
+        (file) =>
+          `${file}: runs, but admin::isAuthenticatedAdmin in line 1 is a policy of v4's admin panel, which is not here: the start refuses routes that name it, so remove it there, or name a policy of the project instead`,
+      ),
       `${service}: runs, but strapi.db.connection in line 3, @strapi/strapi/lib/services/metrics in line 4, strapi.admin.services['project-settings'] in line 5 and query('strapi::core-store') in line 6 are not here, and throw an error when used`,
       'src/functions/tidy.js: not needed (it runs where other files import it; strapi.entityService.decorate in line 1 is not here, and throws an error when used)',
     ]);
@@ -524,6 +534,11 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
       'src/api/book/content-types/book/lifecycles.js': quiet,
       'src/extensions/users-permissions/strapi-server.js': quiet,
       'src/api/book/services/book.js': quiet,
+      'src/index.js': `module.exports = { bootstrap({ strapi }) { strapi.db.lifecycles.subscribe({ beforeFindMany: ${quiet.slice('module.exports = '.length, -1)} }); } };`,
+      'src/extensions/upload/strapi-server.js': quiet,
+      'src/extensions/email/strapi-server.js': `module.exports = (plugin) => { try { plugin.routes['content-api'].routes.push({ policies: ['admin::hasPermissions'] }); } catch {} return plugin; };`,
+      'src/api/book/services/loud.js': `module.exports = { find: () => strapi.db.connection.raw('x') };`,
+      'src/api/book/services/sound.js': hide('try { ctx.body = 1; } catch {}'),
     });
     const code = findCode(dir, { runCode: true, ignoreCode: [] });
     expect(Object.fromEntries(code.map((it) => [it.file, it.kind]))).toMatchObject({
@@ -534,7 +549,12 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
       'src/api/book/controllers/book.js': 'guard',
       'src/api/book/content-types/book/lifecycles.js': 'guard',
       'src/extensions/users-permissions/strapi-server.js': 'guard',
-      'src/api/book/services/book.js': 'run',
+      'src/api/book/services/book.js': 'guard',
+      'src/index.js': 'guard',
+      'src/extensions/upload/strapi-server.js': 'guard',
+      'src/extensions/email/strapi-server.js': 'run',
+      'src/api/book/services/loud.js': 'run',
+      'src/api/book/services/sound.js': 'run',
     });
     expect(() => refuseGuards(code, { runCode: true })).toThrow(
       'src/middlewares/hide.js: catches errors, and strapi.db.metadata in line 1 is not here, and throws an error when used',

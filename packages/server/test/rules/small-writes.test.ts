@@ -187,7 +187,6 @@ describe('small writes on sqlite', () => {
             }
           : undefined,
       after: () => undefined,
-      runsAfter: () => false,
     };
     await writeNote({ title: 'one' }, null, hooks);
     expect(runs).toBe(1);

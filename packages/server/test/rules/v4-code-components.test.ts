@@ -44,10 +44,15 @@ const files = {
     parcels: { type: 'relation', relation: 'manyToMany', target: 'api::parcel.parcel', mappedBy: 'tags' },
     bills: { type: 'relation', relation: 'manyToMany', target: 'api::bill.bill', mappedBy: 'tags' },
   }),
-  ...typeFile('bill', {
-    title: { type: 'string' },
-    tags: { type: 'relation', relation: 'manyToMany', target: 'api::tag.tag', inversedBy: 'bills' },
-  }),
+  ...typeFile(
+    'bill',
+    {
+      title: { type: 'string', pluginOptions: { i18n: { localized: true } } },
+      tags: { type: 'relation', relation: 'manyToMany', target: 'api::tag.tag', inversedBy: 'bills' },
+    },
+    {},
+    { i18n: { localized: true } },
+  ),
   ...typeFile('parcel', {
     title: { type: 'string' },
     slug: { type: 'uid' },
@@ -89,7 +94,7 @@ const files = {
   'src/index.js': `module.exports = { async bootstrap({ strapi }) {
     ${allowing}
     const actions = ['find', 'findOne', 'create', 'update', 'delete'];
-    await allow('public', [...actions.flatMap((it) => ['${order}.' + it, 'api::box.box.' + it, 'api::parcel.parcel.' + it, 'api::bill.bill.' + it, 'api::page.page.' + it]), 'api::page.page.createLocalization', 'api::tag.tag.find', 'api::tag.tag.update', 'plugin::upload.content-api.upload']);
+    await allow('public', [...actions.flatMap((it) => ['${order}.' + it, 'api::box.box.' + it, 'api::parcel.parcel.' + it, 'api::bill.bill.' + it, 'api::page.page.' + it]), 'api::page.page.createLocalization', 'api::bill.bill.createLocalization', 'api::tag.tag.find', 'api::tag.tag.update', 'plugin::upload.content-api.upload']);
     strapi.seen = [];
     strapi.after = [];
     const heard = (event) => {
@@ -119,7 +124,7 @@ interface Shown extends Open {
 interface Code {
   seen: Open[];
   after: Open[];
-  counted: ((event: { readonly action: string }) => unknown) | undefined;
+  counted: (event: { readonly action: string }) => unknown;
   change: ((data: Open, event: { readonly params: Open }) => unknown) | undefined;
   heard: (readonly [name: string, params: unknown, result: unknown])[] | undefined;
   hear:
@@ -132,6 +137,7 @@ interface Code {
   readonly entityService: {
     create(uid: string, params: object): Promise<Shown>;
     update(uid: string, id: number, params: object): Promise<Shown>;
+    delete(uid: string, id: number): Promise<unknown>;
     findOne(uid: string, id: number, params?: object): Promise<Open>;
   };
   readonly db: {
@@ -160,6 +166,7 @@ describe.each(
     strapi.seen = [];
     strapi.after = [];
     strapi.change = undefined;
+    strapi.counted = () => undefined;
     strapi.heard = [];
     strapi.hear = undefined;
   });
@@ -737,9 +744,9 @@ describe.each(
       });
 
       const waiting = fixedStatement('select count(*) from pg_locks where not granted');
-      /** Resolves once a statement waits for a lock. */
-      const somebodyWaits = async () => {
-        while (Number((await served.db.read(() => readRows(waiting)))[0]![0]) === 0);
+      /** Resolves once so many statements wait for a lock. */
+      const waiters = async (count: number) => {
+        while (Number((await served.db.read(() => readRows(waiting)))[0]![0]) < count);
       };
 
       it('a deletion of the entry waits for them, and nobody for it', async () => {
@@ -754,7 +761,7 @@ describe.each(
         const others: unknown[] = [];
         strapi.change = async () => {
           deletion = parcel('DELETE', `/${first!.id}`, {});
-          await somebodyWaits();
+          await waiters(1);
           others.push((await served.json('PUT', '/api/tags/1', { data: { parcels: [other!.id] } })).status);
         };
         const changed = { tags: [1], lines: [{ id: first!.attributes.lines[0]!.id, name: 'c' }] };
@@ -762,28 +769,76 @@ describe.each(
         expect([await deletion, others, strapi.seen.length]).toEqual([200, [200], 1]);
       });
 
-      it('of a deletion, creations wait whose hooks afterwards may write the same', async () => {
-        const bill = async (method: string, path: string) =>
-          (await served.json(method, `/api/bills${path}`, { data: { tags: [1] } })).body as { data: { id: number } };
-        const { id } = (await strapi.entityService.create('api::box.box', { data: { title: 'total' } })) as Shown;
-        const count = () => strapi.entityService.update('api::box.box', id, { data: { title: 'counted' } });
-        strapi.counted = () => undefined;
-        const made = await bill('POST', '');
-        const counted: string[] = [];
-        let creation: Promise<unknown> | undefined;
+      const status = async (method: string, path: string, body: object = {}) =>
+        (await served.json(method, `/api/${path}`, body)).status;
+      const bill = async () => {
+        const { body } = await served.json('POST', '/api/bills', { data: { tags: [1] } });
+        return (body as { data: { id: number } }).data.id;
+      };
+
+      it('of a deletion, nobody waits for relations, siblings and what else it deletes', async () => {
+        const [own, further, other, third] = [await bill(), await bill(), await bill(), await bill()];
+        let others: Promise<number>[] | undefined;
         strapi.counted = async ({ action }) => {
-          counted.push(action);
-          await count();
-          if (action !== 'beforeDelete') return;
-          creation ??= bill('POST', '');
-          await somebodyWaits();
+          if (action !== 'beforeDelete' || others) return;
+          others = [];
+          await strapi.entityService.delete('api::bill.bill', further);
+          others.push(
+            status('POST', 'bills', { data: { tags: [1] } }),
+            status('PUT', 'tags/1', { data: { bills: { connect: [other] } } }),
+            status('PUT', `bills/${other}`, { data: { title: 'changed' } }),
+            status('POST', `bills/${other}/localizations`, { title: 'anders', locale: 'de' }),
+            status('DELETE', `bills/${third}`),
+          );
+          await Promise.all(others);
         };
-        expect([await bill('DELETE', `/${made.data.id}`), await creation]).toMatchObject([
-          { data: made.data },
-          { data: {} },
-        ]);
+        expect(await status('DELETE', `bills/${own}`)).toBe(200);
+        expect(await Promise.all(others!)).toEqual([200, 200, 200, 200, 200]);
+      });
+
+      it.each([
+        ['a creation', () => '', { data: { tags: [1] } }],
+        ['one of another locale', (id: number) => `/${id}/localizations`, { title: 'anders', locale: 'de' }],
+      ])(
+        'a deletion does not wait for those that wait because their hooks write the same: %s',
+        async (_what, path, data) => {
+          const { id } = (await strapi.entityService.create('api::box.box', { data: { title: 'total' } })) as Shown;
+          const [own, other] = [await bill(), await bill()];
+          const counted: string[] = [];
+          let creation: Promise<number> | undefined;
+          strapi.counted = async ({ action }) => {
+            counted.push(action);
+            await strapi.entityService.update('api::box.box', id, { data: { title: 'counted' } });
+            if (action !== 'beforeDelete') return;
+            creation ??= status('POST', `bills${path(other)}`, data);
+            await waiters(1);
+          };
+          expect([await status('DELETE', `bills/${own}`), await creation]).toEqual([200, 200]);
+          // nothing was done again
+          expect(counted).toEqual(['beforeDelete', 'afterCreate']);
+        },
+      );
+
+      it('entries that are linked to each other can be deleted at once', async () => {
+        const english = await bill();
+        const { body } = await served.json('POST', `/api/bills/${english}/localizations`, { locale: 'de' });
+        const german = (body as { id: number }).id;
+        let begun = 0;
+        strapi.counted = () => {
+          begun += 1;
+        };
+        const deletions = await served.db.write(async (tx) => {
+          await tx.run(fixedStatement(`select id from bills_localizations_links where bill_id = ${german} for update`));
+          const deleting: Promise<number>[] = [];
+          for (const id of [german, english]) {
+            deleting.push(status('DELETE', `bills/${id}`));
+            await waiters(deleting.length);
+          }
+          return deleting;
+        });
+        expect(await Promise.all(deletions)).toEqual([200, 200]);
         // nothing was done again
-        expect(counted).toEqual(['beforeDelete', 'afterCreate']);
+        expect(begun).toBe(2);
       });
 
       it('one of two with the same unique value is refused, wherever it is', async () => {

@@ -46,6 +46,8 @@ const files = {
       ctx.body = ctx.body.map((it) => ({ ...it, found: true }));
     };
 
+    plugin.routes.admin.routes.push({ method: 'GET', path: '/panel', handler: (ctx) => { ctx.body = 'for administrators'; }, config: { policies: [] } });
+
     const me = routes.find((it) => it.handler === 'user.me');
     me.path = '/profile';
     const count = routes.find((it) => it.handler === 'user.count');
@@ -83,9 +85,6 @@ const files = {
     { method: 'GET', path: '/look', handler: 'look.look', config: { auth: false } },
     { method: 'GET', path: '/look/mia', handler: 'look.look', config: { policies: ['plugin::users-permissions.isMia'] } },
     { method: 'GET', path: '/look/as/:id', handler: 'look.as', config: { auth: false } },
-  ] };`,
-  'src/api/look/routes/panel.js': `module.exports = { type: 'admin', routes: [
-    { method: 'GET', path: '/look/panel', handler: (ctx) => { ctx.body = 'for administrators'; }, config: { policies: [] } },
   ] };`,
   'src/api/look/controllers/look.js': `module.exports = {
     async look() {
@@ -127,8 +126,9 @@ describe.each(dialects)('extensions on %s', (dialect) => {
   };
 
   it('leave routes of the type admin to v4: nobody reaches them here', async () => {
-    const { status } = await served.json('GET', '/api/look/panel', undefined, await signedIn());
+    const { status } = await served.json('GET', '/api/users-permissions/panel', undefined, await signedIn());
     expect(status).toBe(404);
+    expect(served.logged.join('')).toContain('the route GET /panel has the type admin');
   });
 
   it('wrap a registration: what they change of its body, refuse and add', async () => {

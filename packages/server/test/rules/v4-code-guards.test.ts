@@ -455,8 +455,8 @@ const vaultFiles = {
   ...typeFile('safe', { key: text }),
   ...typeFile('open', { key: text }),
   'src/api/act/routes/act.js': `module.exports = { routes: [
-    { method: 'GET', path: '/my-vaults', handler: 'api::vault.vault.find', config: { policies: [({ request }) => request.header['x-me'] === '1'] } },
-    { method: 'GET', path: '/my-safes', handler: 'api::safe.safe.find', config: { policies: [() => false] } },
+    { method: 'GET', path: '/my-vaults', handler: 'api::vault.vault.find', config: { auth: { scope: ['api::vault.vault.find'] }, policies: [({ request }) => request.header['x-me'] === '1'] } },
+    { method: 'GET', path: '/my-safes', handler: 'api::safe.safe.find', config: { auth: { scope: ['api::safe.safe.find'] }, policies: [() => false] } },
   ] };`,
   ...index(
     '',
@@ -637,6 +637,7 @@ describe('what guards use and is not here', () => {
     'list',
     'alias',
     'import',
+    'object',
     'later',
     'route',
     'action',
@@ -663,6 +664,9 @@ describe('what guards use and is not here', () => {
         module.exports = (ctx, config, { strapi }) => quiet(() => strapi.entityService.findMany('api::fine.fine', { filters: Object.assign([], { title: 'x' }) }));`,
       ...guarded('alias', `policies: ['global::alias']`),
       ...guarded('import', `policies: ['global::import']`),
+      ...guarded('object', `policies: ['global::object']`),
+      'src/policies/object.js': `const allow = require('../utils/allow');
+        module.exports = { handler: (ctx, config, { strapi }) => allow(strapi) };`,
       ...guarded('later', `policies: ['global::fine', 'global::later']`),
       ...guarded('route', `middlewares: ['global::route']`),
       ...guarded('action', `middlewares: ['global::around']`),
@@ -699,6 +703,7 @@ describe('what guards use and is not here', () => {
     ['list', 400],
     ['alias', 500],
     ['import', 500],
+    ['object', 500],
     ['later', 500],
     ['route', 500],
     // it closes
@@ -841,6 +846,7 @@ describe('a guard that keeps what it could not find', () => {
       cached: `{ middlewares: ['global::cached'] }`,
       early: `{ middlewares: ['global::early'] }`,
       client: `{ policies: ['global::client'] }`,
+      model: `{ policies: ['global::model'] }`,
     };
     const routes = Object.entries(guards).map(
       ([name, config]) =>
@@ -857,6 +863,8 @@ describe('a guard that keeps what it could not find', () => {
       'src/policies/other.js': `module.exports = () => true;`,
       'src/policies/client.js': `const quiet = require('../utils/quiet');
         module.exports = async ({ request }, config, { strapi }) => (await quiet(() => ${asking('findMany', `{ where: { title: { [request.query.by]: 'deny' } } }`)})).length === 0;`,
+      'src/policies/model.js': `const quiet = require('../utils/quiet');
+        module.exports = async ({ request }, config, { strapi }) => { await quiet(() => strapi.query(request.query.uid)); return true; };`,
       'src/middlewares/cached.js': `const quiet = require('../utils/quiet'); let rows;
         module.exports = (config, { strapi }) => async (ctx, next) => { rows ??= await quiet(() => ${kept}); return rows.length === 0 ? next() : ctx.forbidden(); };`,
       'src/middlewares/early.js': `const quiet = require('../utils/quiet');
@@ -883,6 +891,8 @@ describe('a guard that keeps what it could not find', () => {
   it('goes on where only the request was refused', async () => {
     expect((await served.json('GET', '/api/client?by=$none')).status).toBe(500);
     expect((await served.json('GET', '/api/client?by=$eq')).status).toBe(200);
+    expect((await served.json('GET', '/api/model?uid=webhook')).status).toBe(500);
+    expect((await served.json('GET', `/api/model?uid=${aNote}`)).status).toBe(200);
   });
 
   it('is told of where it is no guard, once for each place', async () => {
@@ -890,6 +900,213 @@ describe('a guard that keeps what it could not find', () => {
     expect(served.logged.filter((it) => it.includes('access must not depend on it'))).toEqual([
       expect.stringMatching(/src\/api\/note\/routes\/kept.js:\d+: strapi.db.metadata is not available/),
     ]);
+  });
+});
+
+describe('what guards share', () => {
+  let served: CodeProject;
+  const guards = {
+    first: `{ policies: ['first'] }`,
+    second: `{ policies: ['second'] }`,
+    inline: `{ policies: [(ctx, config, { strapi }) => strapi.service('api::note.inlined').may()] }`,
+    around: `{ middlewares: ['api::note.around'] }`,
+    held: `{ middlewares: ['api::note.held'] }`,
+    'other-held': `{ policies: ['holds'] }`,
+    warmed: `{ policies: ['warmed'] }`,
+    plugin: `{ policies: ['ofPlugin'] }`,
+    'plugin-again': `{ policies: ['ofPluginToo'] }`,
+    calls: `{ policies: ['calls'] }`,
+    called: `{ policies: ['called'] }`,
+    queued: `{ policies: ['queued'] }`,
+    typed: `{ policies: ['typed'] }`,
+    refuses: `{ policies: ['refuses'] }`,
+    unaffected: `{ policies: ['unaffected'] }`,
+  };
+  const policy = (name: string, source: string): Readonly<Record<string, string>> => ({
+    [`src/api/note/policies/${name}.js`]: `module.exports = (ctx, config, { strapi }) => ${source};`,
+  });
+  const asking = (name: string): string => `strapi.service('api::note.${name}').may()`;
+  beforeAll(async () => {
+    const routes = Object.entries(guards).map(
+      ([name, config]) =>
+        `{ method: 'GET', path: '/${name}', handler: () => 'open', config: { auth: false, ...${config} } },`,
+    );
+    served = await serveCode('sqlite', {
+      ...typeFile('note', { title: text }),
+      'src/api/note/routes/shared.js': `module.exports = { routes: [ ${routes.join('\n')}
+        { method: 'GET', path: '/warm', handler: () => String(${asking('warm')}), config: { auth: false } },
+        { method: 'GET', path: '/report', handler: () => strapi.service('api::note.mixed').report(), config: { auth: false } },
+        { method: 'GET', path: '/mixed', handler: () => 'open', config: { auth: false, policies: ['mixed'] } },
+        { method: 'GET', path: '/behind', handler: 'behind.missing', config: { auth: false, policies: ['unaffected'], middlewares: ['api::note.outer'] } },
+      ] };`,
+      'src/utils/quiet.js': `module.exports = (ask) => { try { return ask(); } catch { return null; } };`,
+      // made when somebody asks for it
+      'src/api/note/services/early.js': `const quiet = require('../../../utils/quiet');
+        module.exports = ({ strapi }) => { const rows = quiet(() => strapi.db.connection); return { may: () => rows === null }; };`,
+      'src/api/note/services/inlined.js': `const quiet = require('../../../utils/quiet');
+        module.exports = ({ strapi }) => { const rows = quiet(() => strapi.db.connection); return { may: () => rows === null }; };`,
+      ...policy('first', asking('early')),
+      ...policy('second', asking('early')),
+      'src/api/note/middlewares/around.js': `module.exports = (config, { strapi }) => (ctx, next) => (${asking('early')} ? next() : ctx.forbidden());`,
+      // keeps what it has found when it is called
+      'src/api/note/services/held.js': `const quiet = require('../../../utils/quiet'); let rows;
+        module.exports = { may() { rows ??= quiet(() => strapi.db.connection) ?? 'none'; return rows === 'none'; } };`,
+      'src/api/note/middlewares/held.js': `let held;
+        module.exports = (config, { strapi }) => (ctx, next) => { held ??= strapi.service('api::note.held'); return ctx.query.skip || held.may() ? next() : ctx.forbidden(); };`,
+      ...policy('holds', asking('held')),
+      // made by an action
+      'src/api/note/services/warm.js': `const quiet = require('../../../utils/quiet');
+        module.exports = ({ strapi }) => { const rows = quiet(() => strapi.db.connection); return { may: () => rows === null }; };`,
+      ...policy('warmed', asking('warm')),
+      'src/extensions/users-permissions/strapi-server.js': `const quiet = require('../../utils/quiet');
+        module.exports = (plugin) => {
+          plugin.services.own = ({ strapi }) => { const rows = quiet(() => strapi.db.connection); return { may: () => rows === null }; };
+          return plugin;
+        };`,
+      ...policy('ofPlugin', `strapi.plugin('users-permissions').service('own').may()`),
+      ...policy('ofPluginToo', `strapi.service('plugin::users-permissions.own').may()`),
+      // one policy asks another
+      ...policy('calls', `strapi.policy('api::note.called')(ctx, config, { strapi })`),
+      'src/api/note/policies/called.js': `const quiet = require('../../../utils/quiet'); let rows;
+        module.exports = (ctx, config, { strapi }) => { rows ??= quiet(() => strapi.db.connection) ?? 'none'; return rows === 'none'; };`,
+      // work that runs where nobody guards
+      'src/utils/queue.js': `const quiet = require('./quiet'); const { EventEmitter } = require('node:events');
+        const queue = new EventEmitter();
+        const works = []; let wake;
+        (async () => { for (;;) { while (works.length > 0) { const { work, done } = works.shift(); done(quiet(work) === null); } await new Promise((it) => { wake = it; }); } })();
+        module.exports = (work) => new Promise((done) => { works.push({ work, done }); wake(); });`,
+      ...policy('queued', `require('../../../utils/queue')(() => strapi.db.connection)`),
+      'src/api/note/policies/typed.ts': `import queue from '../../../utils/queue';
+        export default (_ctx: unknown, _config: unknown, { strapi }: { strapi: any }) => queue(() => { const { db } = strapi; return db.metadata; });`,
+      // what is refused here while a service is made is kept as well
+      'src/api/note/services/refuses.js': `module.exports = ({ strapi }) => {
+        const rows = strapi.db.query('api::note.note').findMany({ groupBy: 'title' }).catch(() => []);
+        return { may: async () => (await rows).length === 0 };
+      };`,
+      ...policy('refuses', asking('refuses')),
+      // a method that guards do not call
+      'src/api/note/services/mixed.js': `module.exports = { may: () => true, report: () => strapi.db.connection };`,
+      ...policy('mixed', asking('mixed')),
+      ...policy('unaffected', 'true'),
+      'src/api/note/middlewares/outer.js': `module.exports = () => async (ctx, next) => { await next(); };`,
+      'src/api/note/controllers/behind.js': `const quiet = require('../../../utils/quiet');
+        module.exports = { async missing() { await null; return String(quiet(() => strapi.db.connection)); } };`,
+    });
+  });
+  afterAll(() => served.close());
+  const statusesOf = async (...names: readonly string[]): Promise<readonly number[]> => {
+    const statuses = [];
+    for (const name of names) statuses.push((await served.json('GET', `/api/${name}`)).status);
+    return statuses;
+  };
+
+  it('opens none of them if it is a service that has missed something when it was made', async () => {
+    expect(await statusesOf('first', 'second', 'around', 'first')).toEqual([500, 500, 500, 500]);
+    expect(await statusesOf('plugin', 'plugin-again')).toEqual([500, 500]);
+  });
+
+  it('opens none of them if an action was the first that asked for the service', async () => {
+    expect((await served.ask('/api/warm')).text).toBe('true');
+    expect(await statusesOf('warmed', 'warmed')).toEqual([500, 500]);
+  });
+
+  it('opens none of them if a service keeps what it could not find when one of them has called it', async () => {
+    expect(await statusesOf('held?skip=1', 'other-held', 'held', 'other-held')).toEqual([200, 500, 500, 500]);
+  });
+
+  it('opens none of them if it is a policy', async () => {
+    expect(await statusesOf('calls', 'called', 'calls')).toEqual([500, 500, 500]);
+  });
+
+  it('opens none if a service keeps a read that was refused when it was made', async () => {
+    // the answer is awaited where it was refused
+    expect(await statusesOf('refuses', 'refuses')).toEqual([500, 500]);
+  });
+
+  it.each(['queued', 'typed'])('opens none if other code runs what is written in its file: %s', async (name) => {
+    expect(await statusesOf(name, name)).toEqual([500, 500]);
+  });
+
+  it('leaves guards alone if actions miss something that guards do not ask for', async () => {
+    expect(await statusesOf('mixed', 'report', 'mixed')).toEqual([200, 500, 200]);
+    expect((await served.ask('/api/behind')).text).toBe('null');
+    expect(await statusesOf('behind', 'unaffected')).toEqual([200, 200]);
+  });
+
+  it('is told of with its place where no file of a guard has to do with it, also if a guard is running', async () => {
+    expect(await statusesOf('inline', 'inline')).toEqual([500, 500]);
+    expect(served.logged.filter((it) => it.includes('access must not depend on it')).join('')).toContain(
+      'src/api/note/services/inlined.js:2: strapi.db.connection',
+    );
+  });
+});
+
+describe.each(dialects)('a middleware after the request has gone on, on %s', (dialect) => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    const middlewares = ['audit', 'audited', 'narrow', 'early', 'unawaited'];
+    served = await serveCode(dialect, {
+      ...typeFile('log', { title: text }),
+      ...typeFile('note', { title: text }),
+      ...coreFile(
+        'Controller',
+        'note',
+        `{ async create(ctx) { const made = await super.create(ctx); await strapi.logged; return made; } }`,
+      ),
+      'src/api/note/routes/note.js': `module.exports = { routes: [ ${middlewares
+        .map(
+          (it) =>
+            `{ method: 'POST', path: '/${it}', handler: 'note.create', config: { auth: false, middlewares: ['api::note.${it}'] } },`,
+        )
+        .join('\n')}
+        { method: 'GET', path: '/notes', handler: 'note.find', config: { auth: false } },
+      ] };`,
+      'src/utils/log.js': `module.exports = (ctx) => strapi.entityService.create('api::log.log', { data: { title: ctx.get('x-note') } }).catch(() => undefined);`,
+      // nobody but the action waits for it
+      'src/api/note/middlewares/audit.js': `const log = require('../../../utils/log');
+        module.exports = () => (ctx, next) => { strapi.logged = new Promise((done) => { setImmediate(() => log(ctx).then(done)); }); return next(); };`,
+      'src/api/note/middlewares/audited.js': `const log = require('../../../utils/log');
+        module.exports = () => async (ctx, next) => { await next(); await log(ctx); };`,
+      'src/api/note/middlewares/early.js': `const log = require('../../../utils/log');
+        module.exports = () => async (ctx, next) => { await log(ctx); await next(); };`,
+      'src/api/note/middlewares/narrow.js': `module.exports = () => async (ctx, next) => {
+        await next();
+        try { if ((await strapi.db.query('api::log.log').findMany({ groupBy: 'title' })).length > 0) ctx.body = null; } catch {}
+      };`,
+      'src/api/note/middlewares/unawaited.js': `module.exports = () => (ctx, next) => { try { ctx.router; } catch {} next(); };`,
+    });
+  });
+  afterAll(() => served.close());
+  const post = async (name: string, title: string) =>
+    (await served.json('POST', `/api/${name}`, { data: { title } }, { 'x-note': 'y'.repeat(300) })).status;
+  const stored = async (title: string): Promise<number> =>
+    ((await served.json('GET', `/api/notes?filters[title]=${title}`)).body as { data: readonly unknown[] }).data.length;
+
+  it.each(['audit', 'audited'])('ends no request because of what it could not write: %s', async (name) => {
+    expect(await post(name, name)).toBe(200);
+    expect(await stored(name)).toBe(1);
+  });
+
+  it('ends a request because of what it could not write before', async () => {
+    expect(await post('early', 'early')).toBe(400);
+    expect(await stored('early')).toBe(0);
+  });
+
+  it('shows nothing if it could not read what decides about it', async () => {
+    expect(await post('narrow', 'narrow')).toBe(500);
+  });
+
+  it('may leave the rest alone: the request ends, and nothing else', async () => {
+    const unhandled: unknown[] = [];
+    const hear = (fault: unknown): void => void unhandled.push(fault);
+    process.on('unhandledRejection', hear);
+    try {
+      expect(await post('unawaited', 'unawaited')).toBe(500);
+      expect(await stored('unawaited')).toBe(0);
+      expect(unhandled).toEqual([]);
+    } finally {
+      process.off('unhandledRejection', hear);
+    }
   });
 });
 

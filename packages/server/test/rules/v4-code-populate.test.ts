@@ -1,5 +1,6 @@
 /** What hooks see of the populate of a client, in v4's forms, and what becomes of words that only the project knows. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { limits } from '../../src/limits.js';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 
@@ -218,6 +219,36 @@ describe.each(dialects)('populate in hooks on %s', (dialect) => {
     const { body } = await served.json('GET', `/api/hookeds?populate=deep&filters[id]=${id}`);
     expect(body).toMatchObject({
       data: [{ attributes: { posts: { data: [{ id: 1 }] }, zone: [{ text: 'c', post: { data: { id: 1 } } }] } }],
+    });
+  });
+});
+
+const knots = {
+  ...typeFile('knot', {
+    left: { type: 'relation', relation: 'oneToOne', target: 'api::knot.knot' },
+    right: { type: 'relation', relation: 'oneToOne', target: 'api::knot.knot' },
+  }),
+  ...coreFile('Router', 'knot'),
+  'src/api/knot/content-types/knot/lifecycles.js': `
+    const populate = (levels) => levels === 1 || { populate: { left: populate(levels - 1), right: populate(levels - 1) } };
+    module.exports = { beforeFindMany({ params }) { Object.assign(params, populate(Number(params.populate[0]))); } };`,
+  'dovetail.config.json': JSON.stringify({ api: { strict: false } }),
+  'src/index.js': `module.exports = { async bootstrap({ strapi }) { ${allowing} await allow('public', ['api::knot.knot.find']); } };`,
+};
+
+describe('populate that code builds', () => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    served = await serveCode('sqlite', knots);
+  });
+  afterAll(() => served.close());
+
+  it('is refused in words of its own where code makes it too large', async () => {
+    const message = `The query has more than ${limits.queryValuesMax} names and values, with what code has added to it`;
+    expect(await served.json('GET', '/api/knots?populate=6')).toMatchObject({ status: 200 });
+    expect(await served.json('GET', '/api/knots?populate=13')).toMatchObject({
+      status: 400,
+      body: { error: { message } },
     });
   });
 });

@@ -544,13 +544,14 @@ describe.each(dialects)('queries of code on %s', (dialect) => {
   });
 
   it('queries keep the parameters that only the project knows', async () => {
-    const query = `{ lat: '1', search: { a: ['b'] }, page: '2', start: '5', filters: { label: 'red', nonsense: 1 }, sort: 'nonsense', populate: { nonsense: true }, pagination: { page: '1' } }`;
+    const query = `{ lat: '1', search: { a: ['b'] }, page: '2', start: '5', filters: { label: 'red' }, sort: ['nonsense'], populate: { nonsense: true }, pagination: { page: '1' } }`;
     expect(await run(`controller.sanitizeQuery(${query})`)).toEqual({
       lat: '1',
       search: { a: ['b'] },
       page: '2',
       start: '5',
       filters: { label: 'red' },
+      sort: [],
       pagination: { page: '1' },
     });
     const asked = '/api/writers?lat=1&search=x&filters[name]=Mia';

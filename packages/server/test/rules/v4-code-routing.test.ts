@@ -71,7 +71,8 @@ const names = Object.keys(related);
 const without = names.filter((it) => !related[it as keyof typeof related]);
 const reached = names.filter((it) => !without.includes(it));
 const finds = names.map((it) => `api::${it}.${it}.find`);
-const granted = ['find', 'create', 'update'].map((it) => `api::art.art.${it}`);
+const types = ['api', 'admin', 'other'];
+const granted = ['find', 'create', 'update', ...types].map((it) => `api::art.art.${it}`);
 const tokens = ['full-access', 'read-only', 'custom', 'bare'] as const;
 
 describe.each(dialects)('permissions of actions that no route serves, on %s', (dialect) => {
@@ -95,9 +96,20 @@ describe.each(dialects)('permissions of actions that no route serves, on %s', (d
       'src/api/added/routes/added.js': 'module.exports = { routes: [] };',
       'src/api/art/routes/own.js': `module.exports = { routes: [
         { method: 'GET', path: '/others', handler: 'api::elsewhere.elsewhere.find' },
+        { method: 'GET', path: '/people', handler: 'plugin::users-permissions.role.find' },
         { method: 'GET', path: '/scoped', handler: () => 'scoped', config: { auth: { scope: ['api::closed.closed.find'] } } },
         { method: 'GET', path: '/invented', handler: () => 'invented', config: { auth: { scope: ['api::art.art.invent'] } } },
       ] };`,
+      ...coreFile('Controller', 'art', `() => ({ ${types.map((it) => `${it}: () => 'typed'`).join(', ')} })`),
+      ...Object.fromEntries(
+        types.map((it) => [
+          `src/api/art/routes/${it}.js`,
+          `module.exports = { type: '${it}', routes: [
+            { method: 'GET', path: '/typed/${it}', handler: 'art.${it}' },
+            { method: 'GET', path: '/typed/${it}/function', handler: () => 'typed', info: { type: 'admin' } },
+          ] };`,
+        ]),
+      ),
       'src/extensions/users-permissions/strapi-server.js': `module.exports = (plugin) => {
         const router = plugin.routes['content-api'];
         router.routes = router.routes.filter((it) => !['user.find', 'user.findOne'].includes(it.handler));
@@ -108,7 +120,7 @@ describe.each(dialects)('permissions of actions that no route serves, on %s', (d
           strapi.server.routes({ type: 'content-api', routes: [{ method: 'GET', path: '/added', handler: 'api::added.added.find' }] });
         },
         async bootstrap({ strapi }) { ${allowing}
-          const users = ['user.find', 'user.me', 'permissions.getPermissions'].map((it) => 'plugin::users-permissions.' + it);
+          const users = ['user.find', 'user.me', 'role.find', 'permissions.getPermissions'].map((it) => 'plugin::users-permissions.' + it);
           const actions = [...${JSON.stringify([...granted, ...finds])}, 'api::art.art.invent', ...users];
           await allow('public', [...actions, 'plugin::users-permissions.auth.callback']);
           await allow('authenticated', actions);
@@ -200,7 +212,16 @@ describe.each(dialects)('permissions of actions that no route serves, on %s', (d
     expect(await statuses('/invented')).toEqual([403, 403, 403, 200, 403]);
     // reading is a permission for every name that ends with find
     expect(await statuses('/scoped')).toEqual([403, 403, 403, 200, 200]);
-    expect(await statuses('/others')).toEqual([200, 200, 200, 200, 200]);
+    // the action of another API: the permission is called api::art.api::elsewhere.elsewhere.find
+    expect(await statuses('/others')).toEqual([403, 403, 403, 200, 200]);
+    expect(await statuses('/people')).toEqual([403, 403, 403, 200, 200]);
+  });
+
+  it.each(types)('routers in src/api are of the content API, whatever their type: %s', async (type) => {
+    const statuses = async (path: string) =>
+      Promise.all([...limited, ...unlimited].map(async (it) => (await ask(it, path)).status));
+    expect(await statuses(`/typed/${type}`)).toEqual([200, 200, 200, 200, 403]);
+    expect(await statuses(`/typed/${type}/function`)).toEqual([401, 200, 403, 200, 403]);
   });
 
   it.each(unlimited)('a token that needs no permissions, %s, reaches all of them', async (caller) => {

@@ -13,7 +13,6 @@ export const idleHooks: HooksOf = () => ({
       await preview.take(plain(seen) as Open, null);
   },
   after: () => undefined,
-  runsAfter: () => false,
 });
 
 const ofEntries: HooksOf = (request) => (request.type.kind === 'component' ? undefined : idleHooks(request));

@@ -9,10 +9,10 @@ export interface AbsentUse {
 }
 
 /** Each once, in order. @param source without comments, but with all of its lines. */
-export const absentUses = (source: string): readonly AbsentUse[] => {
+export const absentUses = (file: string, source: string): readonly AbsentUse[] => {
   const found = new Map<string, AbsentUse>();
-  // v4's panel asks its own policies on routes of its own, which nobody serves here
-  const isOfPanel = routesOfPanel.test(source);
+  // v4's panel asks its own policies on routes of its own, which nobody serves here; an API has none, whatever their type
+  const isOfPanel = !file.startsWith('src/api/') && routesOfPanel.test(source);
   source.split('\n').forEach((text, i) => {
     const all = [...usesIn(text), ...(isOfPanel ? [] : policiesIn(text))];
     for (const what of all) if (!found.has(what)) found.set(what, { what, line: i + 1 });
@@ -94,10 +94,12 @@ const wholeModule =
 const destructured =
   /\{([^{}]*)\}\s*(?:=|from)\s*(require\(\s*['"]@strapi\/utils['"]\s*\)(?:\??\.\w+)*|['"]@strapi\/utils['"]|[\w$]+(?:\??\.\w+)*)/g;
 
-/** `groupBy` of `db.query`, which other queries of v4 do not have. */
+/** Which other queries of v4 do not have. */
+const GROUPING = 'groupBy of db.query';
+
 const groupingIn = (source: string): readonly AbsentUse[] => {
   const at = /\bquery\(/.test(source) ? source.search(/\bgroupBy['"]?\s*:/) : -1;
-  return at === -1 ? [] : [{ what: 'groupBy of db.query', line: lineAt(source, at) }];
+  return at === -1 ? [] : [{ what: GROUPING, line: lineAt(source, at) }];
 };
 
 const usesIn = (text: string): readonly string[] => [
@@ -127,10 +129,15 @@ const routesOfPanel = /\btype['"]? ?: ?['"]admin['"]|\broutes(?:\??\.admin\b|\[[
 
 const deepImport = /(?:\brequire\(|\bfrom |\bimport\(?) ?['"`](@strapi\/strapi\/[\w./-]+)['"`]/g;
 
+/** A policy that is not here refuses the start. */
+const throwsError = ({ what }: AbsentUse): boolean => !what.startsWith('admin::');
+
+/** Whether code that gets there may catch the error, and go on. A query that is refused ends the request of a guard all the same. */
+export const mayBeCaught = (use: AbsentUse): boolean => throwsError(use) && use.what !== GROUPING;
+
 /** `strapi.db.connection in line 12 and strapi.fs in line 40 are not here`. */
 export const describeUses = (uses: readonly AbsentUse[]): string => {
-  const isPolicy = ({ what }: AbsentUse): boolean => what.startsWith('admin::');
-  const [policies, others] = [uses.filter(isPolicy), uses.filter((it) => !isPolicy(it))];
+  const [policies, others] = [uses.filter((it) => !throwsError(it)), uses.filter(throwsError)];
   return [
     described(others, ['is not here, and throws an error when used', 'are not here, and throw an error when used']),
     described(policies, [`is a policy ${ofPanel}`, `are policies ${ofPanel}`]),

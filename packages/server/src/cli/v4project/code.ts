@@ -7,7 +7,7 @@ import path from 'node:path';
 import { never, orNearest } from '../../errors.js';
 import { distOf } from '../../v4code/loading/env.js';
 import { type Config, StartFault } from '../config.js';
-import { type AbsentUse, absentUses, describeUses } from './absent-uses.js';
+import { type AbsentUse, absentUses, describeUses, mayBeCaught } from './absent-uses.js';
 import {
   type CoreAction,
   type CoreRouter,
@@ -183,15 +183,15 @@ export const findCode = (
     if (file.startsWith('src/plugins/') && !plugins.isEnabled(file))
       return { file, kind: 'unused', ignored, absent: [] };
     const kind = runCode && !ignored ? kindWhereCodeRuns(place, byText) : byText;
-    const absent = kind === 'run' || kind === 'unused' ? absentUses(withoutComments(source)) : [];
+    const absent = kind === 'run' || kind === 'unused' ? absentUses(place, withoutComments(source)) : [];
     const failsOpen =
-      kind === 'run' && absent.length > 0 && mayGuardFile.test(place) && catchesErrors.test(bare(source));
+      kind === 'run' && absent.some(mayBeCaught) && mayGuardFile.test(place) && catchesErrors.test(bare(source));
     return { file, kind: failsOpen ? 'guard' : kind, ignored, absent };
   });
   const isOfProject = (file: string): boolean => !names.some((it) => covers(file, it)) && !plugins.isOfPanel(file);
   const others = runCode && names.length > 0 ? otherFiles(projectDir).filter(isOfProject) : [];
   const imported = others.map((file): CodeFile => {
-    const absent = isCode(file) ? absentUses(withoutComments(textOf(projectDir, file))) : [];
+    const absent = isCode(file) ? absentUses(file, withoutComments(textOf(projectDir, file))) : [];
     return { file, kind: 'unused', ignored: false, absent };
   });
   return [...known, ...imported].sort((a, b) => (a.file < b.file ? -1 : 1));
@@ -265,9 +265,12 @@ const kindBesides = (projectDir: string, file: string): CodeFile['kind'] => {
 
 const isPatch = /\.patch$/;
 
-/** Policies and middlewares, and what else may refuse a request or narrow what it finds: controllers, lifecycles, an extension of users. */
+/**
+ * Policies and middlewares, and what else may refuse a request or narrow what it finds: controllers, services, lifecycles, also those
+ * that the index of the project or an extension of a plugin subscribes.
+ */
 const mayGuardFile =
-  /^src\/(?:(?:api\/[^/]+\/)?(?:policies|middlewares)\/|api\/[^/]+\/(?:controllers\/|content-types\/[^/]+\/lifecycles\.)|extensions\/users-permissions\/)/;
+  /^src\/(?:(?:api\/[^/]+\/)?(?:policies|middlewares)\/|api\/[^/]+\/(?:(?:controllers|services)\/|content-types\/[^/]+\/lifecycles\.)|extensions\/|index\.)/;
 /** What it uses that is not here throws, and what it guards would be open to all. */
 const catchesErrors = /\bcatch ?[({]|\.catch\b/;
 

@@ -1,4 +1,6 @@
 /** Queries that code has changed, as the server reads them: no condition of theirs is lost on the way. */
+import { issue, Refusal } from '../../errors.js';
+import { limits } from '../../limits.js';
 import type { Grammar } from '../../query/brackets.js';
 import { namedMemberOf, objectQuery, type QueryObject } from '../../query/objects.js';
 import { parameterName } from '../../query/parameters.js';
@@ -8,6 +10,7 @@ import { withDefiniteConditions, withPlainParameters } from '../../v4code/data/q
 import { isCreatorName } from '../../v4code/data/query-changes.js';
 import { isMembers, type Members } from '../../v4code/loading/parts.js';
 import { isPlainCondition } from '../../v4code/strapi-utils/dates.js';
+import { forCode } from '../../v4code/strapi-utils/errors.js';
 
 /** @param before the query of the request. @param textOf a query string, which few ask for. */
 export const newChangedQuery = (query: Members, before: Members, textOf: (query: Members) => string): ChangedQuery =>
@@ -81,12 +84,9 @@ const placedBy = (grammar: Grammar, query: Members, before: Members): Members =>
     const held = roots.get(root) ?? {};
     const own = { [name]: value };
     if (isMembers(held) && !Object.hasOwn(held, name)) roots.set(root, { ...held, ...own });
-    // as the server has it of a URL: several values of one name, or several forms, which it refuses where it takes one
-    else if (isOfRequest)
-      roots.set(root, isMembers(held) ? { ...held, [name]: [held[name], value].flat() } : [held, own]);
-    // a condition of code holds beside that of the client
-    else if (root === 'filters') roots.set(root, { $and: [held, own] });
-    else throw new Error(`ctx.query has "${name}" twice: remove it, or ${root}.${name}`);
+    // a condition of code holds beside that of the client; what one of them says twice is refused, as in a URL
+    else if (root === 'filters' && !isOfRequest) roots.set(root, { $and: [held, own] });
+    else throw new Refusal(issue('query.two-places', [root, name]));
   }
   return Object.fromEntries(roots);
 };
@@ -99,15 +99,18 @@ const inside = (held: unknown, name: string): unknown => (isMembers(held) ? held
  * with members that have names (of a list and an object lodash makes one) is an object with all of them. The very same where nothing differs.
  */
 export const asAssigned = (query: Members): Members => {
-  const written = isMembers(query) ? asWritten(query) : query;
+  const written = isMembers(query) ? asWritten(query, []) : query;
   return isMembers(written) ? written : query;
 };
 
-const asWritten = (value: unknown): unknown => {
+/** @param path where the value is; it may be of a body, which nests deeper than a query may. */
+const asWritten = (value: unknown, path: readonly string[]): unknown => {
   if (value === null) return '';
   if (!Array.isArray(value) && !isPlainCondition(value)) return value;
+  if (path.length > limits.codeQueryDepthMax)
+    throw forCode(new Refusal(issue('query.too-deep', path.slice(0, 1), { max: limits.codeQueryDepthMax })));
   const members = Object.entries(value);
-  const written = members.map(([name, it]) => [name, asWritten(it)] as const);
+  const written = members.map(([name, it]) => [name, asWritten(it, [...path, name])] as const);
   const isNamed = Array.isArray(value) && namedMemberOf(value) !== null;
   if (!isNamed && written.every(([, it], i) => it === members[i]![1])) return value;
   return Array.isArray(value) && !isNamed ? written.map(([, it]) => it) : Object.fromEntries(written);

@@ -126,8 +126,12 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
     switch (who.kind) {
       case 'public':
         return undefined;
-      case 'user':
-        return findUser(who.id);
+      case 'user': {
+        const user = await findUser(who.id);
+        // gone or blocked since the credentials were read, by another process, or hidden by code of the project
+        if (!user || user['blocked'] === true) throw forCode(new Refusal(issue('http.invalid-credentials', [])));
+        return user;
+      }
       case 'token': {
         const { dialect } = db;
         const [row] = await db.read(() =>

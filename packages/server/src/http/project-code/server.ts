@@ -71,7 +71,8 @@ export interface CodeServer {
   /** Null for a URL that only the framework reads. */
   placeOf(url: string): CodePlace | null;
   /**
-   * Lets code answer a read outside the framework. `none`: no code takes part in the request; `framework`: only there.
+   * Lets code answer a read outside the framework. `none`: no code takes part in the request; `framework`: only there. Whatever
+   * fails, also at once, is a rejection.
    * @param place of its URL. @param target what the request is for, if it is a read of the content API; null otherwise.
    */
   begin(
@@ -143,7 +144,8 @@ export const addProjectCode = async (
 
   /**
    * Runs the work of a request; a thrown error becomes the response. `end` is called once all has ended: now, if nothing had to be
-   * waited for. Every promise on the way is time that a list with a controller of its own takes longer.
+   * waited for. Every promise on the way is time that a list with a controller of its own takes longer. What it throws, because a
+   * body cannot be sent, is left to the caller.
    */
   const runIn = <T>(ctx: Koa.Context, work: () => unknown, asked: Asked, end: () => T): Ready<T> => {
     const failed = (fault: unknown): T => {
@@ -388,6 +390,29 @@ export const addProjectCode = async (
     return finish(run, reply, payload);
   });
 
+  const begin: CodeServer['begin'] = (request, response, asked, { url, pathname, routes, query }, target) => {
+    const { method = 'GET' } = request;
+    const found = routes.find(method);
+    if (!found && code.globals.length === 0) return 'none';
+    if (claimsAdministrator(request.headers)) return 'framework';
+    if (
+      found ? !isReading(method) || found.route.namespace.startsWith('plugin::') : target === null || !isReading(method)
+    )
+      return 'framework';
+    if ((target || isOfApi(found)) && asksForV5(request.headers)) return 'framework';
+    const ctx = newContext(request, response, found, { body: undefined, source: query });
+    const guarded = found?.route.guarded;
+    if (guarded && !throughGlobals && guarded.isPlain()) return answerGuarded(ctx, guarded, asked);
+    const last = routed({ method, pathname }, found, async () => {
+      await introduce(ctx, routes.findAny(method));
+      const search = changedQuery(ctx) ?? (request.url === url ? null : searchOf(request.url!));
+      const asTold = search === null ? target! : withSearch(target!, search);
+      const answer = await readForCode(asTold, request.headers);
+      if (answer) ctx.body = bodyOf(answer);
+    });
+    return runThrough(ctx, last, asked, () => answerOfContext(ctx));
+  };
+
   return {
     originsFor: async (request, response) => {
       const ctx = newContext(request, response, null, { body: undefined, source: null });
@@ -405,29 +430,12 @@ export const addProjectCode = async (
       const pathname = pathOf(url);
       return { url, pathname, routes: code.table.at(pathname), query: textQuery(searchOf(url)) };
     },
-    begin: (request, response, asked, { url, pathname, routes, query }, target) => {
-      const { method = 'GET' } = request;
-      const found = routes.find(method);
-      if (!found && code.globals.length === 0) return 'none';
-      if (claimsAdministrator(request.headers)) return 'framework';
-      if (
-        found
-          ? !isReading(method) || found.route.namespace.startsWith('plugin::')
-          : target === null || !isReading(method)
-      )
-        return 'framework';
-      if ((target || isOfApi(found)) && asksForV5(request.headers)) return 'framework';
-      const ctx = newContext(request, response, found, { body: undefined, source: query });
-      const guarded = found?.route.guarded;
-      if (guarded && !throughGlobals && guarded.isPlain()) return answerGuarded(ctx, guarded, asked);
-      const last = routed({ method, pathname }, found, async () => {
-        await introduce(ctx, routes.findAny(method));
-        const search = changedQuery(ctx) ?? (request.url === url ? null : searchOf(request.url!));
-        const asTold = search === null ? target! : withSearch(target!, search);
-        const answer = await readForCode(asTold, request.headers);
-        if (answer) ctx.body = bodyOf(answer);
-      });
-      return runThrough(ctx, last, asked, () => answerOfContext(ctx));
+    begin: (...given) => {
+      try {
+        return begin(...given);
+      } catch (fault) {
+        return Promise.reject(fault);
+      }
     },
   };
 };

@@ -241,16 +241,30 @@ export const openPostgres = async (
     }
   };
 
+  let repetition: Promise<unknown> = Promise.resolve();
+  /**
+   * Writes that were in conflict, such as those that have waited for each other in a circle, are repeated one after the other: at once,
+   * they would do so again. None waits for its turn longer than for a lock: the one before may be waiting for it.
+   */
+  const inTurn = <T>(attempt: () => Promise<T>): Promise<T> => {
+    const turn = Promise.race([repetition, setTimeout(limits.lockMsMax, undefined, { ref: false })]).then(attempt);
+    repetition = turn.then(ignore, ignore);
+    return turn;
+  };
+
   const written = async <T>(kind: 'write' | 'alone', work: (tx: Tx) => Promise<T>): Promise<T> => {
     let hasBegun = false;
     let mayRely = true;
-    const attempt = (): Promise<T> => {
+    let wasInConflict = false;
+    const attemptOnce = (): Promise<T> => {
       hasBegun = false;
       return writeOnce(kind, work, mayRely, () => {
         hasBegun = true;
       });
     };
+    const attempt = (): Promise<T> => (wasInConflict ? inTurn(attemptOnce) : attemptOnce());
     const mayRepeat = (fault: FaultKind): boolean => {
+      wasInConflict ||= fault === 'conflict';
       // the next attempt locks first, and commits once the response is there, or is refused as that decides
       if (fault === 'unsure') mayRely = false;
       // once it has begun, it is unknown whether the commit went through

@@ -92,6 +92,11 @@ export const newQueryEngine = (
     return reads.meant(operation);
   };
 
+  const withTimes = (data: object): object => {
+    const now = new Date();
+    return type.attributes.has('updatedAt') ? { createdAt: now, updatedAt: now, ...data } : data;
+  };
+
   const payload = (what: 'creation' | 'update', data: unknown): object => {
     if (rules === 'checked' && !isMembers(data))
       throw new ValidationError(
@@ -134,9 +139,10 @@ export const newQueryEngine = (
         return operation.result;
       }),
     createMany: ({ data }) =>
-      withManyHooks('CreateMany', { data }, async () => {
+      withManyHooks('CreateMany', { data: data.map(withTimes) }, async (params) => {
         const ids: number[] = [];
-        for (const it of data) ids.push(await entities.create(uid, it, { rules: 'bare', operation: null }));
+        for (const it of [(params as WriteParams).data].flat())
+          ids.push(await entities.create(uid, objectOf(it), { rules: 'bare', operation: null }));
         return { count: ids.length, ids };
       }),
     updateMany: (params) =>
@@ -190,13 +196,13 @@ export const newEntityManager = (query: (uid: Uid) => QueryEngine): Record<strin
 /** Makes a method throw what code is told, which guards cannot pass over where v4 would have done what is refused here. */
 const told =
   (rules: Rules) =>
-  <Args extends readonly unknown[], T>(method: (...given: Args) => Promise<T>) =>
+  <Args extends readonly unknown[], T>(method: (...given: Args) => Promise<T>, name: string) =>
   async (...given: Args): Promise<T> => {
     try {
       return await method(...given);
     } catch (fault) {
       const said = rules === 'bare' ? faultOfCode(fault) : fault;
-      throw isOfThisServer(fault, rules) ? refused(said) : said;
+      throw isOfThisServer(fault, rules) ? refused(said, { isWrite: /^(?:create|update|delete)/.test(name) }) : said;
     }
   };
 
@@ -227,7 +233,10 @@ const isBeyondColumn = (it: Issue): boolean =>
 
 const mapMethods = (engine: QueryEngine, change: ReturnType<typeof told>): QueryEngine =>
   Object.fromEntries(
-    Object.entries(engine).map(([name, method]) => [name, change(method as (...given: unknown[]) => Promise<unknown>)]),
+    Object.entries(engine).map(([name, method]) => [
+      name,
+      change(method as (...given: unknown[]) => Promise<unknown>, name),
+    ]),
   ) as unknown as QueryEngine;
 
 /** All that the conditions mean: v4 has no limit here. */

@@ -4,8 +4,8 @@ import cloneDeep from 'lodash/cloneDeep.js';
 import isEmpty from 'lodash/isEmpty.js';
 import { type EntryType, type PartAttribute, USER_UID } from '../../model/model.js';
 import { dropPrototypes } from '../../write/places.js';
-import type { HooksOf, RunHook } from '../../write/request.js';
-import { type Session, type WriteAction, writeActions } from '../../write/session.js';
+import type { HooksOf, RunHook, WriteRequest } from '../../write/request.js';
+import type { Session, WriteAction } from '../../write/session.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import { keepDates } from '../strapi-utils/dates.js';
 import { type Entities, plain, storableIn } from './entities.js';
@@ -22,7 +22,8 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
   /** Operations that the server itself began, such as a registration, between their two hooks. */
   const begun = new WeakMap<Session, Operation[]>();
 
-  return ({ type, isOfUpload, isPartOfDraft, isUntold = false }) => {
+  return (request) => {
+    const { type, isOfUpload, isPartOfDraft, isUntold = false } = request;
     // it would hear of its own upload
     if (isOfUpload) return undefined;
     // whoever hears of everything hears of entries: each of their components would be a write of its own
@@ -45,7 +46,7 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
         const last = own.findLastIndex((it) => it.uid === type.uid);
         if (last >= 0) return own.splice(last, 1)[0]!;
       }
-      const params = { ...(id === null ? {} : { where: { id } }), ...(action === 'delete' ? {} : ownShown(type)) };
+      const params = { ...(id === null ? {} : { where: { id } }), ...ownShown(request) };
       const operation = lifecycles.begin(type.uid, operatedBy[action], params);
       if (when === 'before') own.push(operation);
       return operation;
@@ -62,13 +63,17 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
         if (copy) dropPrototypes(copy, type, entities().model);
         // what is invalid is refused before hooks see it, as in v4, which does not check what db.query writes
         if (copy && preview) {
-          if (isUntold) preview.addTimes(copy);
+          if (isUntold) await preview.addOwn(copy);
           else if (!(await preview.complete(copy))) return;
           else if (action === 'create') parts = asNewParts(copy, type);
         }
         const operation = operationOf(action, session, 'before', id);
         const { data: given } = operation.params;
-        if (copy && isMembers(given)) keepDates(copy, given, type, entities().model);
+        if (copy && isMembers(given)) {
+          keepDates(copy, given, type, entities().model);
+          // code that says nothing of it makes a draft
+          if (given['publishedAt'] === undefined && copy['publishedAt'] === null) delete copy['publishedAt'];
+        }
         if (copy && preview && !isUntold && !(await preview.writeParts(copy))) return;
         if (copy) operation.params['data'] = copy;
         const seen = cloneDeep(copy ?? {});
@@ -127,7 +132,6 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
     return {
       before: (action) => (heard(action) ? before(action) : undefined),
       after: (action) => (heard(action) ? after(action) : undefined),
-      runsAfter: () => writeActions.some((it) => lifecycles.hearsAfter(type.uid, operatedBy[it])),
     };
   };
 };
@@ -154,8 +158,12 @@ const asNewParts = (data: Record<string, unknown>, { attributes }: EntryType): N
   return { lists, nulls };
 };
 
-/** What the server itself asks for as it writes: v4's accounts show users with their roles. */
-const ownShown = ({ uid }: EntryType): Members => (uid === USER_UID ? { populate: ['role'] } : {});
+/** What the server itself asks for as it writes: v4's accounts show users with their roles, and a new locale the others. */
+const ownShown = (request: WriteRequest): Members => {
+  if (request.action === 'delete') return {};
+  if (request.type.uid === USER_UID) return { populate: ['role'] };
+  return request.action === 'create' && request.source ? { populate: ['localizations'] } : {};
+};
 
 /** What the server itself writes, it may have checked, and stored files of. */
 const turnedAway = (title: string, id: number | null, written: number): Error =>

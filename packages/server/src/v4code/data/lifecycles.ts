@@ -1,4 +1,5 @@
 /** `lifecycles.js` of content types and `strapi.db.lifecycles.subscribe`: who hears of which operation, with v4's events. */
+import partition from 'lodash/partition.js';
 import { type Uid, USER_UID } from '../../model/model.js';
 import { CodeFault } from '../loading/load.js';
 import { type Callable, isCallable, isMembers, type Members } from '../loading/parts.js';
@@ -43,8 +44,6 @@ export interface Lifecycles {
   begin(uid: Uid, operated: Operated, params: Record<string, unknown>): Operation;
   /** Whether anyone would hear of it. */
   hears(uid: Uid, operated: Operated): boolean;
-  /** Whether anyone would hear of it once it is done. */
-  hearsAfter(uid: Uid, operated: Operated): boolean;
   /** Whether somebody subscribes to the type by its name. */
   names(uid: Uid): boolean;
   /** Whether there is a listener of any of the types. */
@@ -57,16 +56,32 @@ interface Listener {
   readonly listen: Callable | Members;
 }
 
+/** The hook of a listener. */
+interface Heard {
+  readonly listener: Listener;
+  readonly call: Callable;
+}
+
 export interface LifecycleDeps {
   /** What events say of a content type. */
   readonly describe: (uid: Uid) => Members;
   /** The hooks of content types by uid, which run before any subscriber. */
   readonly own: ReadonlyMap<Uid, Members>;
+  /** The locale of a new entry that names none; null if the type has no locales. */
+  readonly localeOfNew: (uid: Uid) => Promise<string | null>;
   readonly warn: (text: string) => void;
 }
 
-export const newLifecycles = ({ describe, own, warn }: LifecycleDeps): Lifecycles => {
-  const listeners: Listener[] = [...own].map(([uid, listen]) => ({ models: [uid], listen }));
+export const newLifecycles = ({ describe, own, localeOfNew, warn }: LifecycleDeps): Lifecycles => {
+  const ofTypes: readonly Listener[] = [...own].map(([uid, listen]) => ({ models: [uid], listen }));
+  const listeners: Listener[] = [...ofTypes];
+
+  /** In v4 a subscriber of i18n does it, behind the hooks of content types and before all others. */
+  const assignLocale = async (uid: Uid, data: unknown): Promise<void> => {
+    const unnamed = [data].flat().filter((it): it is Members => isMembers(it) && it['locale'] == null);
+    const locale = unnamed.length > 0 ? await localeOfNew(uid) : null;
+    if (locale !== null) for (const it of unnamed) Object.assign(it, { locale });
+  };
 
   /** The server itself reads types of plugins for its own endpoints: a hook that guards these would be missed. */
   const watchReads = (models: readonly unknown[] | null, hooks: Members): void => {
@@ -94,10 +109,7 @@ export const newLifecycles = ({ describe, own, warn }: LifecycleDeps): Lifecycle
       );
   };
 
-  const hearing = (
-    uid: Uid,
-    action: LifecycleAction,
-  ): readonly { readonly listener: Listener; readonly call: Callable }[] =>
+  const hearing = (uid: Uid, action: LifecycleAction): readonly Heard[] =>
     listeners.flatMap((listener) => {
       const { models, listen } = listener;
       if (models !== null && !models.includes(uid)) return [];
@@ -122,14 +134,18 @@ export const newLifecycles = ({ describe, own, warn }: LifecycleDeps): Lifecycle
     hears: (uid, operated) =>
       listeners.length > 0 &&
       (hearing(uid, `before${operated}`).length > 0 || hearing(uid, `after${operated}`).length > 0),
-    hearsAfter: (uid, operated) => hearing(uid, `after${operated}`).length > 0,
     names: (uid) => listeners.some(({ models }) => models?.includes(uid) === true),
     hearsAny: (isType) =>
       listeners.some(({ models }) => models === null || models.some((it) => typeof it === 'string' && isType(it))),
     begin: (uid, operated, params) => {
       const states = new Map<Listener, unknown>();
-      const run = async (action: LifecycleAction, operation: Operation, extra: { readonly result?: unknown }) => {
-        for (const { listener, call } of hearing(uid, action)) {
+      const call = async (
+        heard: readonly Heard[],
+        action: LifecycleAction,
+        operation: Operation,
+        extra: { readonly result?: unknown },
+      ): Promise<void> => {
+        for (const { listener, call: hook } of heard) {
           const event: LifecycleEvent = {
             action,
             model: describe(uid),
@@ -137,10 +153,21 @@ export const newLifecycles = ({ describe, own, warn }: LifecycleDeps): Lifecycle
             state: states.get(listener) ?? {},
             ...extra,
           };
-          await call(event);
+          await hook(event);
           // parameters that a hook replaces as a whole have no effect, as in v4: it changes those that it is given
           states.set(listener, event.state);
         }
+      };
+      const run = async (
+        action: LifecycleAction,
+        operation: Operation,
+        extra: { readonly result?: unknown },
+      ): Promise<void> => {
+        const [first, later] = partition(hearing(uid, action), ({ listener }) => ofTypes.includes(listener));
+        await call(first, action, operation, extra);
+        if (action === 'beforeCreate' || action === 'beforeCreateMany')
+          await assignLocale(uid, operation.params['data']);
+        await call(later, action, operation, extra);
       };
       let isBegun = false;
       const operation: Operation = {

@@ -1,6 +1,7 @@
 /** Parameters of `entityService` and `db.query` as query objects of the read line. Project code is read leniently, as v4 reads it. */
 import isEmpty from 'lodash/isEmpty.js';
 import mapValues from 'lodash/mapValues.js';
+import { limits } from '../../limits.js';
 import { parseFlag } from '../../model/attributes.js';
 import {
   type Attribute,
@@ -94,7 +95,8 @@ const entryConditions = (given: unknown, type: EntryType, naming: Naming): unkno
   return joined(
     Object.entries(value).flatMap(([name, inner]): readonly Named[] => {
       if (isNoAlternative(name, inner)) return [];
-      if (isGroup(name)) return [[name, entryConditions(telling(name, inner, type.uid), type, naming)]];
+      if (isGroup(name))
+        return [[name, entryConditions(telling(name, inner, type.uid, faultIn(naming)), type, naming)]];
       if (isOperatorName(name)) return [operatorCondition(name, inner, type, naming)];
       if (name.startsWith('$')) throw unknownOperator(name, type, naming);
       return attributeCondition(name, inner, type, naming);
@@ -139,15 +141,14 @@ const valueCondition = (given: unknown, type: EntryType, naming: Naming): unknow
   const value = definite(given, type.uid, naming.at);
   if (value === null) return { $null: true };
   if (!isMembers(value) || value instanceof Date) return operandOf(value, type, naming);
-  if (saysNothing(value)) throw emptyCondition(type.uid);
+  if (saysNothing(value)) throw emptyCondition(type.uid, faultIn(naming));
   return joined(
     Object.entries(value).flatMap(([name, inner]): readonly Named[] => {
       const nested = (it: unknown): unknown => valueCondition(it, type, naming);
       if (isNoAlternative(name, inner)) return [];
       if (isGroup(name)) return [[name, Array.isArray(inner) ? inner.map(nested) : nested(inner)]];
       if (isOperatorName(name)) return [operatorCondition(name, inner, type, naming)];
-      if (naming.unknownNames === 'keep' || name.startsWith('$')) throw unknownOperator(name, type, naming);
-      return [[name, definite(inner, type.uid, naming.at)]];
+      throw unknownOperator(name, type, naming);
     }),
   );
 };
@@ -165,16 +166,18 @@ const joined = (conditions: readonly Named[]): Members => {
 const unknownOperator = (name: string, { uid }: EntryType, naming: Naming): Error =>
   new (faultIn(naming))(`a condition of ${uid} has no operator "${name}"`);
 
-/** In the entity service a fault may be the client's, whose query core actions pass on. */
-const faultIn = ({ unknownNames }: Naming): (new (message: string) => Error) =>
-  unknownNames === 'ignore' ? ValidationError : Error;
+type FaultClass = new (message: string) => Error;
 
-const emptyCondition = (of: string): Error => refused(new Error(`a condition of ${of} is empty`));
+/** In the entity service a fault may be the client's, whose query core actions pass on. */
+const faultIn = ({ unknownNames }: Naming): FaultClass => (unknownNames === 'ignore' ? ValidationError : Error);
+
+const emptyCondition = (of: string, Fault: FaultClass = Error): Error =>
+  refused(new Fault(`a condition of ${of} is empty`));
 
 /** The inside of a group: `$not` and every alternative of `$or` need a condition, or else they would be lost. */
-const telling = (group: string, inner: unknown, of: string): unknown => {
+const telling = (group: string, inner: unknown, of: string, Fault: FaultClass): unknown => {
   const members = group === '$or' && Array.isArray(inner) ? inner : group === '$not' ? [inner] : [];
-  if (members.some(saysNothing)) throw emptyCondition(of);
+  if (members.some(saysNothing)) throw emptyCondition(of, Fault);
   return inner;
 };
 
@@ -240,14 +243,16 @@ const isPlain = (value: Members): boolean => {
 
 /**
  * Throws where a list has members with names, at any depth: lodash puts what is merged into a list there, and whoever reads its items would
- * lose it. @param what it is, for the message.
+ * lose it; and where it is nested too deep, as a body may be. @param what it is, for the message.
  */
-export const withPlainLists = <Value>(value: Value, what: string): Value => {
+export const withPlainLists = <Value>(value: Value, what: string, depth = 0): Value => {
+  if (depth > limits.codeQueryDepthMax)
+    throw refused(new ValidationError(`${what} is nested more than ${limits.codeQueryDepthMax} levels deep`));
   const named = Array.isArray(value) ? namedMemberOf(value) : null;
   if (named !== null)
     throw refused(new ValidationError(`${what} is a list with a member "${named}", which has no place in a list`));
   if (Array.isArray(value) || (isMembers(value) && isPlain(value)))
-    for (const inner of Object.values(value)) withPlainLists(inner, what);
+    for (const inner of Object.values(value)) withPlainLists(inner, what, depth + 1);
   return value;
 };
 

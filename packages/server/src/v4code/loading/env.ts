@@ -134,13 +134,20 @@ export const placeOf = (fault: unknown, dir: string): { readonly file: string; r
   const text = `${fault.message}\n${fault.stack ?? ''}`;
   // the folder may be gone by the time that the code fails
   const roots = fs.existsSync(dir) ? [...new Set([dir, fs.realpathSync(dir)])] : [dir];
-  for (const [, at = '', line = ''] of text.matchAll(/(?:file:\/\/)?(\/[^\n():]+?\.[cm]?[jt]s):(\d+)/g)) {
-    const root = roots.find((it) => at.startsWith(`${it}${path.sep}`));
-    if (root === undefined || at.includes(`${path.sep}node_modules${path.sep}`)) continue;
-    return { file: path.relative(root, at).split(path.sep).join('/'), line: Number(line) };
+  for (const { file, line } of placesIn(text)) {
+    const root = roots.find((it) => file.startsWith(`${it}${path.sep}`));
+    if (root === undefined || file.includes(`${path.sep}node_modules${path.sep}`)) continue;
+    return { file: path.relative(root, file).split(path.sep).join('/'), line };
   }
   return null;
 };
+
+/** All places in files of code that a text names, such as a stack trace, by their whole paths. */
+export const placesIn = (text: string): readonly { readonly file: string; readonly line: number }[] =>
+  [...text.matchAll(/(?:file:\/\/)?(\/[^\n():]+?\.[cm]?[jt]s):(\d+)/g)].map(([, file = '', line = '']) => ({
+    file,
+    line: Number(line),
+  }));
 
 /** `config/server.ts:12: cannot be loaded: …`; where the error is in another file, that is named too. */
 export const describeFault = (

@@ -19,6 +19,7 @@ import {
   type RouteConfig,
 } from '../loading/parts.js';
 import type { CodeContext, NativeEndpoints } from '../native.js';
+import { makeApart, noteAsked } from '../strapi-utils/guards.js';
 import { absentControllers, absentPlugins, absentServices, standIn } from './absent.js';
 import {
   extendPlugin,
@@ -168,7 +169,12 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
   const made = new Map<unknown, unknown>();
   const instanceOf = (definition: unknown): unknown => {
     if (!isCallable(definition)) return definition;
-    if (!made.has(definition)) made.set(definition, definition({ strapi: deps.strapi() }));
+    noteAsked(definition);
+    if (!made.has(definition))
+      made.set(
+        definition,
+        makeApart(definition, () => definition({ strapi: deps.strapi() })),
+      );
     return made.get(definition);
   };
   const placeOf = (plugin: string, declared: DeclaredRoute, prefix = `/${plugin}`): string =>
@@ -344,9 +350,9 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
         return own.has(members?.[action]) && guards.length === 0 && given.auth === undefined;
       };
       const all = declaredNow();
-      const isServed = ({ type, declared }: (typeof all)[number]): boolean =>
-        (declared.info?.['type'] ?? type) !== 'admin';
-      const still = new Set(all.filter(isServed).map(({ name, declared, prefix }) => placeOf(name, declared, prefix)));
+      const still = new Set(
+        all.filter(({ type }) => type !== 'admin').map(({ name, declared, prefix }) => placeOf(name, declared, prefix)),
+      );
       const gone = [...served].filter(([place]) => !still.has(place));
       // the server's own router would choose one that is gone before another that matches too
       const isChosenHere = (name: string, { method }: DeclaredRoute): boolean =>

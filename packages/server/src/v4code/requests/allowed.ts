@@ -1,7 +1,6 @@
 /** What is left of a query when its caller may not ask for all of it. */
 import cloneDeep from 'lodash/cloneDeep.js';
 import isEqual from 'lodash/isEqual.js';
-import isMatch from 'lodash/isMatch.js';
 import once from 'lodash/once.js';
 import { type Caller, newGate, serverGate } from '../../access/access.js';
 import { type Issue, type IssueCode, Refusal } from '../../errors.js';
@@ -37,8 +36,8 @@ export const lookedAt = (query: Members): Members =>
   Object.fromEntries(Object.entries(query).filter(([name, it]) => looked.includes(name) && it !== undefined));
 
 /**
- * A query without the parts that are refused or ignored: each is taken out where its issue says, or else, if it is refused, its
- * whole parameter. What would take a condition of code with it is refused instead.
+ * A query without what v4 takes out of it: names that the caller may not use or that do not exist, and what is ignored. All else that is
+ * refused is a refusal, because a bound or a value may concern what code has put in as well as what a client has.
  * @param before the query of the request, which code may have changed; the query itself by default.
  */
 export const allowedQuery = (
@@ -59,52 +58,81 @@ export const allowedQuery = (
   const parameters = (areLooked: boolean): Members =>
     Object.fromEntries(Object.entries(query).filter(([name]) => looked.includes(name) === areLooked));
   const allowed = cloneDeep(withPlainParameters(parameters(true)));
-  const mayRemove = (it: Issue, path = it.path): void => {
-    if (takesOwnCondition(it, memberAt(allowed, path), before, path)) throw new Refusal(it);
+  const goes = (it: Issue): boolean => {
+    const fate = fateOf(it, memberAt(allowed, it.path), before);
+    if (fate === 'refused') throw new Refusal(it);
+    return fate === 'removed';
   };
   for (;;) {
     const request = { action, type, id: null, query: objectQuery(allowed as QueryObject) };
     const checked = reader.check(request, { ...context, notesAll: true });
-    const removed = checked.ok
-      ? lastFirst(checked.value.map((it) => it.issue)).filter((it) => {
-          mayRemove(it);
-          return removeIgnored(allowed, it, type);
-        })
-      : lastFirst(checked.issues).filter((it) => {
-          mayRemove(it);
-          return removePart(allowed, it.path);
-        });
+    const issues = checked.ok ? checked.value.map((it) => it.issue) : checked.issues;
+    const others = checked.ok ? [] : issues.filter((it) => !names.has(it.code));
+    if (others.length > 0) throw new Refusal(...others);
+    const removed = lastFirst(issues).filter((it) =>
+      checked.ok
+        ? isUnderstood(allowed, it, type) && goes(it) && removeIgnored(allowed, it)
+        : goes(it) && removePart(allowed, it.path),
+    );
     if (removed.length > 0) continue;
-    if (checked.ok) return { ...parameters(false), ...allowed };
-    const first = checked.issues[0]!;
-    const parameter = first.path.slice(0, 1);
-    mayRemove(first, parameter);
-    if (!removeAt(allowed, parameter)) throw new Refusal(first);
+    // a number of entries that code alone has set stays: the entity service knows it
+    if (checked.ok || issues.every((it) => it.code === 'query.populate-with-pagination'))
+      return { ...parameters(false), ...allowed };
+    throw new Refusal(...issues);
   }
 };
 
+/** Faults of a name, which v4 takes out with all that is below it. */
+const names: ReadonlySet<IssueCode> = new Set<IssueCode>([
+  'query.unknown-name',
+  'query.hidden',
+  'query.not-filterable',
+  'query.not-selectable',
+  'query.not-populatable',
+  'query.not-sortable',
+  'query.sort-needs-attribute',
+  'query.unknown-operator',
+  'query.unknown-component',
+  'query.unknown-target',
+  'query.unknown-option',
+  'query.option-without-type',
+  'query.populate-with-pagination',
+  'query.fragments-outside-zone',
+]);
+
 /**
- * Whether a condition would go that the request did not have. One that code alone has set is taken out, as in v4, for its name, which no
- * client decides.
+ * What becomes of a part of which a name is refused or ignored. A condition goes only if it is exactly what the client has sent: whatever code
+ * has put in or merged with it is refused. Elsewhere a name goes by itself, whoever has given it, because less is shown without it;
+ * several names in one text and whole options go if they are the client's alone.
  */
-const takesOwnCondition = (
-  { code }: Issue,
-  removed: unknown,
-  before: () => Members,
-  path: readonly string[],
-): boolean => {
+const fateOf = ({ code, path }: Issue, part: unknown, before: () => Members): 'removed' | 'kept' | 'refused' => {
+  if (part === undefined) return 'kept';
   const start = conditionsAt(path);
-  if (start === -1 || removed === undefined) return false;
-  const isIndex = (it: string): boolean => /^\d+$/.test(it);
+  const asked = start === -1 ? valuesAsked(before(), path) : conditionsAsked(before(), path, start);
+  if (asked.some((it) => isEqual(it, part))) return 'removed';
+  if (start !== -1) return 'refused';
+  if (code === 'query.populate-with-pagination') return asked.length > 0 ? 'refused' : 'kept';
+  const isOption = understood.has(code) || (path.length === optionAt(path) + 1 && path.at(-1) !== 'populate');
+  const isSeveral = typeof part === 'string' && part.includes(',');
+  return isOption || isSeveral ? 'refused' : 'removed';
+};
+
+/** What the request has where a condition is. Code may have put its conditions into a group. */
+const conditionsAsked = (before: Members, path: readonly string[], start: number): readonly unknown[] => {
   const rest = path.slice(start + 1);
   const at = rest.findIndex((it) => !isGroup(it) && !isIndex(it));
-  // code may have put the conditions of the request into a group
-  const asked = groupsIn(memberAt(before(), path.slice(0, start + 1)))
+  return groupsIn(memberAt(before, path.slice(0, start + 1)))
     .map((it) => memberAt(it, at === -1 ? [] : rest.slice(at)))
     .filter((it) => it !== undefined);
-  if (asked.length === 0) return !ofNames.has(code);
-  return !asked.some((it) => isEqual(it, removed) || (isHolder(it) && isHolder(removed) && isMatch(it, removed)));
 };
+
+/** What the request has where another part is. Code may have made a list of it, or have put items of its own in front. */
+const valuesAsked = (before: Members, path: readonly string[]): readonly unknown[] => {
+  const value = memberAt(before, isIndex(path.at(-1)!) ? path.slice(0, -1) : path);
+  return value === undefined ? [] : [value].flat();
+};
+
+const isIndex = (name: string): boolean => /^\d+$/.test(name);
 
 /** Conditions, and those inside their groups. */
 const groupsIn = (conditions: unknown): readonly unknown[] => {
@@ -112,13 +140,6 @@ const groupsIn = (conditions: unknown): readonly unknown[] => {
   const inner = Object.entries(conditions).filter(([name]) => Array.isArray(conditions) || isGroup(name));
   return [conditions, ...inner.flatMap(([, it]) => groupsIn(it))];
 };
-
-const ofNames: ReadonlySet<IssueCode> = new Set<IssueCode>([
-  'query.unknown-name',
-  'query.not-filterable',
-  'query.hidden',
-  'query.unknown-operator',
-]);
 
 // a start does without: to make the first one takes several milliseconds
 const inOrder = once(() => new Intl.Collator('en', { numeric: true }));
@@ -128,25 +149,29 @@ const lastFirst = (issues: readonly Issue[]): readonly Issue[] =>
   issues.toSorted((a, b) => inOrder().compare(b.path.join(' '), a.path.join(' ')));
 
 /**
- * Removes what is ignored where code would understand it: `where` in `populate` is a condition of its own to it, and below a polymorphic
+ * Whether code would understand what is ignored: `where` in `populate` is a condition of its own to it, and below a polymorphic
  * relation it would find the attributes of types that the caller may not. Names that the type itself has not are ignored there, too.
  * What populates nothing of the entries themselves stays: it may be a word of the project's own (`populate=deep`).
- * @returns whether there was one.
  */
-const removeIgnored = (query: Members, issue: Issue, type: EntryType): boolean => {
-  const { code, path } = issue;
+const isUnderstood = (query: Members, { code, path, facts }: Issue, type: EntryType): boolean => {
+  const start = conditionsAt(path);
+  if (start !== -1 && start < path.length - 1) return true;
+  if (understood.has(code)) return true;
+  if (code !== 'query.unknown-name') return false;
+  const text = memberAt(query, path);
+  const isText = 'name' in facts && text === facts.name && !isOwnWord(text, path, type);
+  return isText || path.indexOf('populate') !== path.lastIndexOf('populate');
+};
+
+/** @returns whether there was anything. */
+const removeIgnored = (query: Members, { code, path }: Issue): boolean => {
   const start = conditionsAt(path);
   // with what is empty without it: a group of nothing is a condition to code
   if (start !== -1 && start < path.length - 1)
     return removeAt(memberAt(query, path.slice(0, start)), path.slice(start));
-  const isName = code === 'query.unknown-name';
-  const text = isName && memberAt(query, path);
-  const isText = isName && text === issue.facts['name'] && !isOwnWord(text, path, type);
-  const isBelow = isName && path.indexOf('populate') !== path.lastIndexOf('populate');
   const holder = memberAt(query, path.slice(0, -1));
   // `on` with a text chooses no type
-  if (code === 'query.expected-object') return replace(holder, path.at(-1)!, {});
-  return (understood.has(code) || isText || isBelow) && remove(holder, path.at(-1)!);
+  return code === 'query.expected-object' ? replace(holder, path.at(-1)!, {}) : remove(holder, path.at(-1)!);
 };
 
 /** Where a path has `filters`, which what is populated may be called, too; -1 if it leads to no condition. */
@@ -162,6 +187,7 @@ const understood: ReadonlySet<IssueCode> = new Set<IssueCode>([
   'query.populate-with-pagination',
   'query.fragments-outside-zone',
   'query.expected-text',
+  'query.expected-object',
 ]);
 
 /** @returns whether anything else was there. */

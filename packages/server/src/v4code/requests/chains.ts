@@ -4,6 +4,7 @@ import type { Middleware } from 'koa';
 import compose from 'koa-compose';
 import type { Caller } from '../../access/access.js';
 import { isThenable, type Ready, whenReady } from '../../ready.js';
+import { ADDED } from '../added-routes.js';
 import { describeFault } from '../loading/env.js';
 import { CodeFault } from '../loading/load.js';
 import {
@@ -18,7 +19,7 @@ import {
 } from '../loading/parts.js';
 import type { Native } from '../native.js';
 import { ApplicationError, ForbiddenError, UnauthorizedError } from '../strapi-utils/errors.js';
-import { guarding, makeGuard, runGuard } from '../strapi-utils/guards.js';
+import { guarding, makeApart, makeGuard, runGuard } from '../strapi-utils/guards.js';
 import { absentInContext, missing } from '../strapi-utils/missing.js';
 import type { ContentTypes, Registry } from './registry.js';
 
@@ -65,10 +66,11 @@ export const chainOf = (placed: PlacedRoute, deps: ChainDeps): Chain => {
   const { declared, namespace, info } = placed;
   const { native } = deps;
   const where = `the route ${declared.method} ${declared.path}`;
-  const { action, scope, isCore } = actionOf(placed, deps, where);
+  const { action, name, isCore } = actionOf(placed, deps, where);
+  const scope = name === null ? null : scopeOf(name, namespace);
   const config = withScope(declared.config ?? {}, scope);
-  const route = { ...declared, method: declared.method, config, info: { ...info, ...declared.info } };
-  const named = scope === null ? null : coreActionOf(scope, deps);
+  const route = { ...declared, method: declared.method, config, info: { ...declared.info, ...info } };
+  const named = name === null ? null : coreActionOf(name, deps);
   /** Whether the server runs the action by itself: no controller, service or hook of the project takes part. */
   const isPlain = (): boolean => named !== null && isCore() && deps.isPlain(named.uid, named.action);
   const isUnguarded = (config.policies ?? []).length === 0 && (config.middlewares ?? []).length === 0;
@@ -118,6 +120,13 @@ const withScope = (config: RouteConfig, scope: string | null): RouteConfig => {
   if (scope === null || !isMembers(auth) || (auth.scope ?? []).length > 0) return config;
   return { ...config, auth: { ...auth, scope: [scope] } };
 };
+
+/**
+ * The permission that a route asks for. As in v4, that of a handler which lies elsewhere is none that a role can have:
+ * `api::foo.api::bar.bar.find`.
+ */
+export const scopeOf = (handler: string, namespace: string): string =>
+  namespace === ADDED || handler.startsWith(`${namespace}.`) ? handler : `${namespace}.${handler}`;
 
 /** The action of a content type that a handler names. */
 const coreActionOf = (handler: string, { types }: ChainDeps): PlainRoute | null => {
@@ -193,14 +202,15 @@ const actionOf = (
   where: string,
 ): {
   readonly action: readonly Middleware[];
-  readonly scope: string | null;
+  /** The whole one of the action; null for functions. */
+  readonly name: string | null;
   /** Whether the server's own action answers, as it is. */
   readonly isCore: () => boolean;
 } => {
   const { handler } = declared;
   const functions = Array.isArray(handler) ? handler : [handler];
   if (functions.every(isCallable))
-    return { action: functions.map((it) => answering(it)), scope: null, isCore: () => false };
+    return { action: functions.map((it) => answering(it)), name: null, isCore: () => false };
   if (typeof handler !== 'string') throw new CodeFault(`${where}: the handler is neither a name nor a function`);
   const full = handler.includes('::') ? handler : `${namespace}.${handler}`;
   const [, name = '', action = ''] = /^(.*)\.([^.]+)$/.exec(full) ?? [];
@@ -216,7 +226,7 @@ const actionOf = (
         return (members[action] as Callable).call(members, ctx, next);
       }),
     ],
-    scope: full,
+    name: full,
     isCore: () => registry.isCoreAction(name, action),
   };
 };
@@ -240,11 +250,13 @@ const policyStep = (given: unknown, namespace: string, deps: ChainDeps, where: s
   // as `createPolicy` of v4 makes it, or written like that
   const { handler: policy, validator } = isMembers(found) ? found : { handler: found };
   if (!isCallable(policy)) throw noPolicy(name ?? given, where);
-  if (isCallable(validator)) validate(validator, config, { ...deps, where, name });
+  // what its file gives, whichever of its functions runs
+  const guard = isMembers(found) ? found : policy;
+  if (isCallable(validator)) makeApart(guard, () => validate(validator, config, { ...deps, where, name }));
   const check = (passed: unknown): void => {
     if (passed !== true && passed !== undefined) throw new ForbiddenError();
   };
-  return (ctx) => runGuard(policy, () => policy(policyContextOf(ctx), config, { strapi }), check);
+  return (ctx) => runGuard(guard, () => policy(policyContextOf(ctx), config, { strapi }), check);
 };
 
 /** A configuration that is wrong stops the start; what the function returns has no meaning. */

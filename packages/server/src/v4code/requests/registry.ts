@@ -15,6 +15,7 @@ import {
   type ProjectCode,
 } from '../loading/parts.js';
 import type { Plugins } from '../plugins/plugins.js';
+import { makeApart, noteAsked } from '../strapi-utils/guards.js';
 import { CoreDefinition, definedBy, overCore } from './core.js';
 
 export type ContentTypes = ReadonlyMap<Uid, EntryType>;
@@ -66,19 +67,25 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
   for (const it of deps.coreRouters) it.bind(types);
   const made = { controllers: new Map<string, Made>(), services: new Map<string, Made>() };
 
-  const make = (kind: 'controllers' | 'services', name: string) => {
+  const make = (kind: 'controllers' | 'services', name: string): Made | null => {
     const known = made[kind].get(name);
-    if (known !== undefined) return known;
+    if (known !== undefined) return asked(known);
     const { api, local } = placeOf(name);
     // one object for both spellings of its name, so that what code changes of it counts
     const kebab = `api::${kebabName(api)}.${kebabName(local)}`;
-    if (kebab !== name && made[kind].has(kebab)) return made[kind].get(kebab)!;
+    if (kebab !== name && made[kind].has(kebab)) return asked(made[kind].get(kebab)!);
     const definition = apiOf(name)?.[kind].get(kebabName(local)) ?? coreDefinition(kind, [name, kebab]);
     // not kept: code may ask for any name
     if (definition === undefined) return null;
-    const result = build(definition, kind, name);
+    noteAsked(definition);
+    const result = { ...makeApart(definition, () => build(definition, kind, name)), definition };
     for (const it of [name, kebab]) made[kind].set(it, result);
     return result;
+  };
+
+  const asked = (known: Made): Made => {
+    noteAsked(known.definition);
+    return known;
   };
 
   const apiOf = (name: string): Api | undefined => code.apis.get(kebabName(placeOf(name).api));
@@ -91,7 +98,7 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
       : new CoreDefinition(kind === 'controllers' ? 'controller' : 'service', uid, undefined);
   };
 
-  const build = (definition: unknown, kind: 'controllers' | 'services', name: string): Made => {
+  const build = (definition: unknown, kind: 'controllers' | 'services', name: string): Built => {
     if (!(definition instanceof CoreDefinition)) return bound(definedBy(definition, strapi), kind);
     const type = types.get(definition.uid);
     if (!type) throw new CodeFault(`${name}: there is no content type "${definition.uid}"`);
@@ -108,7 +115,7 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
   };
 
   /** Actions are called without their object, so they are bound to it. */
-  const bound = (members: Members, kind: 'controllers' | 'services'): Made => {
+  const bound = (members: Members, kind: 'controllers' | 'services'): Built => {
     if (kind === 'controllers')
       for (const [name, it] of Object.entries(members))
         if (isCallable(it)) (members as Record<string, unknown>)[name] = it.bind(members);
@@ -118,11 +125,14 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
   const named = (group: 'policies' | 'middlewares', name: string, namespace: string): unknown => {
     const full = name.includes('::') ? name : `${namespace}.${name}`;
     const [, scope = '', of = '', local = ''] = /^(global|api|plugin)::(?:([^.]+)\.)?(.+)$/.exec(full) ?? [];
-    return scope === 'global'
-      ? code[group].get(of === '' ? local : `${of}.${local}`)
-      : scope === 'api'
-        ? code.apis.get(kebabName(of))?.[group].get(local)
-        : plugins[group](of, local);
+    const found =
+      scope === 'global'
+        ? code[group].get(of === '' ? local : `${of}.${local}`)
+        : scope === 'api'
+          ? code.apis.get(kebabName(of))?.[group].get(local)
+          : plugins[group](of, local);
+    noteAsked(found);
+    return found;
   };
 
   return {
@@ -172,13 +182,18 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
   };
 };
 
-interface Made {
+interface Built {
   readonly members: Members;
   /** Null if the project's files add nothing to the core. */
   readonly own: Members | null;
   /** The members of the core as they were made: any code may replace them in `register` and later. */
   readonly original: Members;
   readonly names: readonly string[];
+}
+
+interface Made extends Built {
+  /** What a file of the project gives, or stands for one. */
+  readonly definition: unknown;
 }
 
 /** Whether an action is the core's own: the project's files have none, and no code has put one in its place. */

@@ -16,7 +16,7 @@ import {
   type PlacedRoute,
   prefixOf,
 } from '../loading/parts.js';
-import { type Chain, type ChainDeps, chainOf, type PlainRoute } from './chains.js';
+import { type Chain, type ChainDeps, chainOf, type PlainRoute, scopeOf } from './chains.js';
 import type { CoreRouterOptions } from './core.js';
 import type { ContentTypes } from './registry.js';
 
@@ -311,13 +311,15 @@ const placedRoutes = ({ registry, types }: RouteDeps): readonly PlacedRoute[] =>
       prefix,
       namespace: `api::${api}`,
       isNative: false,
-      info: { apiName: api, type: typeof router['type'] === 'string' ? router['type'] : 'content-api' },
+      // whatever the router and the route say, as in v4
+      info: { apiName: api, type: 'content-api' },
     }));
   }),
   ...registry.pluginRoutes,
 ];
 
-const isOfAdmin = ({ declared, info }: PlacedRoute): boolean => ({ ...info, ...declared.info }).type === 'admin';
+/** Of plugins and of `strapi.server.routes`: routers in `src/api` are of the content API. */
+const isOfAdmin = ({ info }: PlacedRoute): boolean => info['type'] === 'admin';
 
 /** The action that a route names; null if it is a function. */
 const handlerOf = ({
@@ -338,6 +340,8 @@ const plainRoute = (placed: PlacedRoute, at: string, { registry, types, prefix }
   if (config.auth !== undefined || (config.policies ?? []).length > 0 || (config.middlewares ?? []).length > 0)
     return null;
   const { uid, action } = handler;
+  // it asks for another permission than the server would
+  if (scopeOf(uid, placed.namespace) !== uid) return null;
   const type = types.get(uid);
   if (!type || !registry.isCoreAction(uid, action)) return null;
   const usual = coreRoutes(uid, {}, types).find((it) => it.handler === `${uid}.${action}`);

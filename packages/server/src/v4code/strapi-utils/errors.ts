@@ -298,6 +298,10 @@ export const absentOrThrown = (fault: unknown): null => {
   throw thrown;
 };
 
-/** The name that a query may not use. */
+/** The name that a query may not use; the parameter of which there is too much. */
 const wrongName = ({ path, facts }: Issue): string =>
-  'name' in facts && typeof facts.name === 'string' ? facts.name : (path.findLast((it) => !/^\d+$/.test(it)) ?? '');
+  'max' in facts
+    ? path[0]!
+    : 'name' in facts && typeof facts.name === 'string'
+      ? facts.name
+      : (path.findLast((it) => !/^\d+$/.test(it)) ?? '');

@@ -1,6 +1,6 @@
 /** What v4 has and this server does not: whoever uses it gets an error that names it. */
 
-import { missed } from './guards.js';
+import { missed, refused } from './guards.js';
 
 export const missing = (what: string): Error =>
   missed(new Error(`${what} is not available: this server runs the code of Strapi 4 projects, but not all of Strapi`));
@@ -51,12 +51,12 @@ const absentModels: ReadonlyMap<string, string> = new Map([
   ['webhook', webhooks],
 ]);
 
-/** Of a type that does not exist. */
+/** Of a type that does not exist. The name may be one that a client has sent, so it is no reason to distrust a guard for good. */
 export const noModel = (uid: string): Error => {
   const instead = absentModels.get(uid);
   return instead === undefined
     ? new Error(`Model ${uid} not found`)
-    : missed(new Error(`the model ${uid} is not available to code: ${instead}`));
+    : refused(new Error(`the model ${uid} is not available to code: ${instead}`));
 };
 
 /**

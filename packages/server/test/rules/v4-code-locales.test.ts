@@ -1,0 +1,250 @@
+/** What lifecycles see of localized entries, and what becomes of values that all locales share. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
+import { dialects } from '../world/databases.js';
+
+const page = 'api::page.page';
+const localized = { i18n: { localized: true } };
+
+/** What it sees is in `strapi.seen`; what it does is decided by `strapi.change`. */
+const watching = `
+  const see = async (event) => {
+    strapi.seen.push({ ...event.params.data });
+    strapi.change && (await strapi.change(event.params.data));
+  };
+  module.exports = { beforeCreate: see, beforeUpdate: see, afterCreate: (event) => void strapi.after.push(event) };`;
+
+const attributes = {
+  title: { type: 'string', pluginOptions: localized },
+  code: { type: 'string' },
+  order: { type: 'integer' },
+  flag: { type: 'boolean', default: true },
+  at: { type: 'datetime' },
+  big: { type: 'biginteger' },
+  facts: { type: 'json' },
+  box: { type: 'component', component: 'parts.box' },
+  boxes: { type: 'component', component: 'parts.box', repeatable: true },
+};
+
+const files = {
+  ...typeFile('page', attributes, {}, localized),
+  ...typeFile('draft', attributes, { draftAndPublish: true }, localized),
+  ...coreFile('Router', 'page'),
+  ...coreFile('Router', 'draft'),
+  'src/components/parts/box.json': JSON.stringify({
+    collectionName: 'components_parts_boxes',
+    info: { displayName: 'box' },
+    attributes: { size: { type: 'integer' } },
+  }),
+  'src/api/page/content-types/page/lifecycles.js': watching,
+  'src/api/draft/content-types/draft/lifecycles.js': watching,
+  'dovetail.config.json': JSON.stringify({ api: { strict: false } }),
+  'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+    ${allowing}
+    const actions = ['find', 'findOne', 'create', 'update', 'createLocalization'];
+    await allow('public', actions.flatMap((it) => ['${page}.' + it, 'api::draft.draft.' + it]));
+    for (const code of ['en', 'de', 'fr']) await strapi.plugin('i18n').service('locales').create({ code, name: code });
+    strapi.seen = [];
+    strapi.after = [];
+  } };`,
+};
+
+type Members = Record<string, unknown>;
+
+interface Row extends Members {
+  readonly id: number;
+}
+
+interface Code {
+  seen: Members[];
+  after: { readonly params: Members; readonly result: Row }[];
+  change: ((data: Members) => unknown) | undefined;
+  readonly entityService: {
+    create(uid: string, params: { readonly data: object }): Promise<Row>;
+    findOne(uid: string, id: number, params?: object): Promise<Row>;
+    update(uid: string, id: number, params: { readonly data: object }): Promise<Row>;
+  };
+  readonly db: {
+    query(uid: string): {
+      create(params: { readonly data: object }): Promise<Row>;
+      createMany(params: { readonly data: readonly object[] }): Promise<unknown>;
+      findOne(params: object): Promise<Row | null>;
+    };
+    readonly lifecycles: { subscribe(hooks: object): () => void };
+  };
+}
+
+describe.each(dialects)('hooks of localized types on %s', (dialect) => {
+  let served: CodeProject;
+  let strapi: Code;
+  beforeAll(async () => {
+    served = await serveCode(dialect, files);
+    strapi = (globalThis as unknown as { strapi: Code }).strapi;
+  });
+  afterAll(() => served.close());
+  beforeEach(() => {
+    strapi.change = undefined;
+    strapi.seen = [];
+    strapi.after = [];
+  });
+
+  const shared = {
+    code: 'A-1',
+    order: 7,
+    flag: false,
+    at: '2024-03-04T05:06:07.000Z',
+    big: '9007199254740993',
+    facts: { a: [1] },
+  };
+  const parts = { box: { size: 1 }, boxes: [{ size: 2 }, { size: 3 }] };
+
+  /** An entry in the default locale, which hooks have left as it is. */
+  const newEntry = async (): Promise<number> => {
+    const { body } = await served.json('POST', '/api/pages', { data: { title: 'one', ...shared, ...parts } });
+    strapi.seen = [];
+    strapi.after = [];
+    return (body as { readonly data: Row }).data.id;
+  };
+  const translate = (id: number, data: object) => served.json('POST', `/api/pages/${id}/localizations`, data);
+  const bySending = async (id: number): Promise<number> =>
+    ((await translate(id, { title: 'eins', locale: 'de' })).body as Row).id;
+  const data = (id: number) => ({ title: 'eins', locale: 'de', localizations: [id] });
+  const byEntityService = async (id: number) => (await strapi.entityService.create(page, { data: data(id) })).id;
+  const byQuery = async (id: number) => (await strapi.db.query(page).create({ data: data(id) })).id;
+  const ways: readonly (readonly [string, (id: number) => Promise<number>])[] = [
+    ['POST …/localizations', bySending],
+    ['entityService.create', byEntityService],
+    ['db.query.create', byQuery],
+  ];
+  const stored = (id: number) =>
+    strapi.entityService.findOne(page, id, { populate: ['box', 'boxes', 'localizations'] });
+
+  it.each(ways)('see what a new locale has of the others, as v4 stores it: %s', async (_way, create) => {
+    const id = await newEntry();
+    await create(id);
+    const times = { createdAt: expect.any(Date), updatedAt: expect.any(Date) };
+    const seen = { title: 'eins', locale: 'de', localizations: [id], ...shared, ...times };
+    expect(strapi.seen).toEqual([create === byQuery ? seen : { ...seen, boxes: [] }]);
+    await translate(id, { title: 'un', locale: 'fr', order: 8 });
+    expect(strapi.seen[1]).toMatchObject({ ...shared, order: 8, localizations: [id, expect.any(Number)] });
+  });
+
+  it.each(ways)('fill nothing that the other locales have: %s', async (_way, create) => {
+    const id = await newEntry();
+    const before = await stored(id);
+    strapi.change = (it) => {
+      for (const [name, value] of Object.entries({ ...shared, code: 'GEN', order: 99, at: '2030-01-01T00:00:00.000Z' }))
+        if (it[name] === undefined) it[name] = value;
+      it['box'] ??= { size: 50 };
+      it['boxes'] = [...((it['boxes'] as readonly object[] | undefined) ?? []), { size: 60 }];
+    };
+    const german = await create(id);
+    expect(await stored(german)).toMatchObject({ ...shared, ...parts, title: 'eins' });
+    expect(await stored(id)).toEqual({ ...before, localizations: [expect.objectContaining({ id: german })] });
+  });
+
+  it('take nothing away that the other locales have', async () => {
+    const id = await newEntry();
+    strapi.change = (it) => {
+      delete it['order'];
+      delete it['flag'];
+      it['localizations'] = [];
+    };
+    const german = await bySending(id);
+    for (const it of [id, german]) expect(await stored(it)).toMatchObject({ ...shared, ...parts, localizations: [{}] });
+  });
+
+  it('change a shared value in all locales', async () => {
+    const id = await newEntry();
+    strapi.change = (it) => {
+      it['order'] = Number(it['order']) + 1;
+      it['code'] = null;
+      (it['facts'] as { a: number[] }).a.push(2);
+    };
+    const german = await bySending(id);
+    const changed = { ...shared, ...parts, order: 8, code: null, facts: { a: [1, 2] } };
+    for (const it of [id, german]) expect(await stored(it)).toMatchObject(changed);
+  });
+
+  it('hear after a new locale which others there are', async () => {
+    const id = await newEntry();
+    await bySending(id);
+    expect(strapi.after).toMatchObject([
+      { params: { populate: ['localizations'] }, result: { localizations: [{ id }] } },
+    ]);
+  });
+
+  it('are not noticed by the client: what they see of other locales is not its own', async () => {
+    const id = await newEntry();
+    const { headers } = await translate(id, { title: 'eins', locale: 'de' });
+    expect(headers['dovetail-ignored']).toBeUndefined();
+    const said = await translate(id, { title: 'un', locale: 'fr', localizations: [] });
+    expect([said.status, said.headers['dovetail-ignored']]).toEqual([200, 'localizations']);
+  });
+
+  const creations: readonly (readonly [string, (data: object) => Promise<unknown>])[] = [
+    ['POST', (it) => served.json('POST', '/api/pages', { data: it })],
+    ['POST of a type with drafts', (it) => served.json('POST', '/api/drafts', { data: it })],
+    ['entityService.create', (it) => strapi.entityService.create(page, { data: it })],
+  ];
+  it.each(creations)('know the locale of a new entry, also where it is the default: %s', async (title, create) => {
+    const found: unknown[] = [];
+    strapi.change = async ({ locale }) => {
+      found.push([locale, await strapi.db.query(page).findOne({ where: { title: `none of ${title}`, locale } })]);
+    };
+    for (const said of [{}, { locale: null }, { locale: 'de' }]) await create({ title, ...said });
+    expect(found).toEqual([
+      ['en', null],
+      ['en', null],
+      ['de', null],
+    ]);
+  });
+
+  it('of subscribers know it where the own hooks of the type decide it, and of rows that db.query makes', async () => {
+    const rows: unknown[] = [];
+    const see = ({ params }: { readonly params: { readonly data: Members | readonly Members[] } }) =>
+      void rows.push(...[params.data].flat().map(({ locale, createdAt }) => [locale, createdAt instanceof Date]));
+    const end = strapi.db.lifecycles.subscribe({ models: [page], beforeCreate: see, beforeCreateMany: see });
+    strapi.change = (it) => {
+      if (it['title'] === 'own') it['locale'] ??= 'fr';
+    };
+    const { id } = await strapi.db.query(page).create({ data: { title: 'own' } });
+    await strapi.db.query(page).create({ data: { title: 'other' } });
+    await strapi.db.query(page).createMany({ data: [{ title: 'a' }, { title: 'b', locale: 'de' }] });
+    end();
+    expect(rows).toEqual(['fr', 'en', 'en', 'de'].map((locale) => [locale, true]));
+    expect(strapi.after.map(({ params }) => (params['data'] as Members)['locale'])).toEqual(['fr', 'en']);
+    expect(await stored(id)).toMatchObject({ locale: 'fr' });
+  });
+
+  it('see no locale that does not exist', async () => {
+    const id = await newEntry();
+    for (const locale of ['xx', { $ne: 'en' }, ['en']])
+      for (const answer of [
+        served.json('POST', '/api/pages', { data: { title: 'x', locale } }),
+        translate(id, { title: 'x', locale }),
+      ])
+        expect(await answer).toMatchObject({
+          status: 400,
+          body: { error: { message: expect.stringMatching(/locale/) } },
+        });
+    expect(strapi.seen).toEqual([]);
+  });
+
+  it('decide the locale of a new entry', async () => {
+    strapi.change = (it) => {
+      it['locale'] = 'fr';
+    };
+    const { id } = await strapi.entityService.create(page, { data: { title: 'x' } });
+    expect(await stored(id)).toMatchObject({ locale: 'fr' });
+  });
+
+  it('see no locale in updates, which keep it', async () => {
+    const id = await newEntry();
+    const given = { title: 'two', locale: 'de', localizations: [] };
+    await served.json('PUT', `/api/pages/${id}`, { data: given });
+    await strapi.entityService.update(page, id, { data: { title: 'three', locale: 'de' } });
+    expect(strapi.seen).toEqual(['two', 'three'].map((title) => ({ title, updatedAt: expect.any(Date) })));
+    expect(await stored(id)).toMatchObject({ title: 'three', locale: 'en' });
+  });
+});
