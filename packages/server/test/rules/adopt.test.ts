@@ -157,6 +157,30 @@ describe.each(dialects)('the default starter, on %s', (dialect) => {
     expect((await inspect(world.dir, plain)).start?.statements).toEqual(start?.statements);
   });
 
+  it('the code that runs at the start is named with what the start writes, and paths as the router has them', async () => {
+    const own = {
+      ...starter,
+      'src/index.js': `module.exports = { async bootstrap({ strapi }) { await strapi.store({}).set({ key: 'a', value: 1 }); } };`,
+      'config/server.js': `module.exports = { app: { keys: ['a'] }, cron: { enabled: true, tasks: { mails: { task() {}, options: { rule: '0 9 * * *' } } } } };`,
+      'src/api/dish/routes/year.js': `module.exports = { routes: [{ method: 'GET', path: '/dishes/of/:year(\\\\d+)', handler: 'dish.find' }] };`,
+    };
+    const { dir } = await open(dialect, own, starterRows);
+    const { start, served } = await inspect(dir, plain);
+    expect(start?.code).toEqual([
+      { file: 'src/index.js', what: 'its register and bootstrap run' },
+      { file: 'config/server.js', what: 'its cron tasks run: mails' },
+    ]);
+    expect(served?.own.map((it) => it.path)).toEqual([String.raw`/api/dishes/of/:year(\d+)`]);
+    const { out } = await printed(() => adopt(dir, plain));
+    expect(out).toContain('on a copy and beside v4 too:\n    src/index.js: its register and bootstrap run\n');
+    const without = await open(
+      dialect,
+      { ...own, 'dovetail.config.json': { project: { runCode: false } } },
+      starterRows,
+    );
+    expect((await inspect(without.dir, plain)).start?.code).toEqual([]);
+  });
+
   it('for people it is text in sections, without colours when piped; for programs JSON', async () => {
     const { dir } = await open(dialect, starter, starterRows);
     const { out } = await printed(() => adopt(dir, plain));
@@ -273,7 +297,7 @@ module.exports = factories.createCoreRouter('api::menu.menu', { config: { find: 
       ['/v1/dishes/today', true],
       ['/v1/dishes/:id/cook', false],
       ['/v1/dishes/list', false],
-      ['/v1/dishes/:id(\\\\d{2})/menu', true],
+      ['/v1/dishes/:id(\\d{2})/menu', true],
       ['/v1/dishes/scoped', false],
     ]);
     const routes = code.find((it) => it.file === 'src/api/dish/routes/02-more.js')?.routes;

@@ -213,6 +213,7 @@ const inspectDatabase = async (
     address,
     settings: known.settings,
     isRead: config.project.runCode,
+    code: facts,
     guards: guardsIn(files),
   };
   const isNew = content.roles.length === 0;

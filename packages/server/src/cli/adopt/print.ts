@@ -347,7 +347,7 @@ const requests = ({ requests: judged }: AdoptReport, paper: Paper): string => {
 };
 
 const startPart = (
-  { tables, columns, indexes, rows, journalMode, files, undo }: StartFacts,
+  { tables, columns, indexes, rows, journalMode, files, code: own, undo }: StartFacts,
   dir: string,
   paper: Paper,
 ): string => {
@@ -380,7 +380,20 @@ const startPart = (
   return [
     section(
       '\nWhat the first start writes',
-      [...lines, ...files.map((it) => wrapped(`${within(dir, it.path)}: ${it.what}`, 2, paper))],
+      [
+        ...lines,
+        ...files.map((it) => wrapped(`${within(dir, it.path)}: ${it.what}`, 2, paper)),
+        ...(own.length === 0
+          ? []
+          : [
+              wrapped(
+                "and what the project's own code writes, sends and calls, on a copy and beside v4 too:",
+                2,
+                paper,
+              ),
+              ...own.map((it) => wrapped(`${it.file}: ${it.what}`, 4, paper)),
+            ]),
+      ],
       paper,
     ),
     section(

@@ -202,6 +202,8 @@ export interface StartFacts {
   readonly statements: readonly string[];
   /** Files that are created or changed. */
   readonly files: readonly { readonly path: string; readonly what: string }[];
+  /** What of the project's code runs at the start and may write, send and call whatever it likes. */
+  readonly code: readonly { readonly file: string; readonly what: string }[];
   /** Statements that take back all of Dovetail's own that is there, or will be. */
   readonly undo: readonly string[];
 }

@@ -6,8 +6,8 @@ import { deliveriesTable } from '../../model/storage.js';
 import type { FrozenDb } from '../../sql/inspection.js';
 import { indexColumns, noDiff, planAdditions, planIndexes, type TableDiff } from '../../sql/schema.js';
 import { planChanges } from '../layout.js';
-import { valueAt } from '../v4project/values.js';
-import type { ServeFacts, Setting, StartFacts } from './report.js';
+import { objectAt, valueAt } from '../v4project/values.js';
+import type { CodeFact, ServeFacts, Setting, StartFacts } from './report.js';
 import { configFor, type DatabaseAddress, missingVariables, secretsOf } from './settings.js';
 import type { V4Config } from './v4-config.js';
 
@@ -18,6 +18,7 @@ export interface ServingOptions {
   readonly settings: readonly Setting[];
   /** Whether Dovetail reads `config/` too. */
   readonly isRead: boolean;
+  readonly code: readonly CodeFact[];
   /** Guards that `start` waits for, as the files to list in `project.ignoreCode`. */
   readonly guards: readonly string[];
 }
@@ -33,7 +34,7 @@ export interface Contents {
 }
 
 export const planStart = (
-  { dir, config, address }: ServingOptions,
+  { dir, config, address, isRead, code }: ServingOptions,
   model: Model,
   found: TableDiff,
   db: FrozenDb,
@@ -82,6 +83,7 @@ export const planStart = (
       ...indexChanges.map((it) => it.statement.sql),
     ],
     files: filesOf(dir, config, address),
+    code: isRead ? codeAtStart(config, code) : [],
     undo: [
       ...[...found.ownIndexes, ...own].map((it) => `${drop} "${storedName(it.index.name)}"`),
       ...(contents.hasWebhooks ? [`drop table if exists "${deliveriesTable.name}"`] : []),
@@ -94,6 +96,20 @@ export const planStart = (
 };
 
 const SETTINGS = 'strapi_core_store_settings';
+
+const codeAtStart = (config: V4Config, code: readonly CodeFact[]): StartFacts['code'] => {
+  const server = config.part('server');
+  const cron = objectAt(server.value, 'cron');
+  const tasks = cron['enabled'] ? Object.keys(objectAt(cron, 'tasks')) : [];
+  return [
+    ...code
+      .filter(({ file, verdict }) => verdict === 'runs' && /^src\/index\.\w+$/.test(file))
+      .map(({ file }) => ({ file, what: 'its register and bootstrap run' })),
+    ...(tasks.length === 0
+      ? []
+      : [{ file: server.files[0] ?? 'config/server', what: `its cron tasks run: ${tasks.join(', ')}` }]),
+  ];
+};
 
 const filesOf = (dir: string, config: V4Config, address: DatabaseAddress): StartFacts['files'] => {
   const files: StartFacts['files'][number][] = [];

@@ -98,7 +98,8 @@ const objectsIn = (text: string): readonly ObjectText[] => {
 };
 
 const textAt = (key: string, text: string): string | null =>
-  new RegExp(String.raw`(?<![\w$.-])['"]?${key}['"]? ?: ?(['"\`])(.*?)\1`).exec(text)?.[2] ?? null;
+  new RegExp(String.raw`(?<![\w$.-])['"]?${key}['"]? ?: ?(['"\`])(.*?)\1`).exec(text)?.[2]?.replace(/\\(.)/g, '$1') ??
+  null;
 
 const action = `(?:${coreActions.join('|')})`;
 /** Ways to define a member with the name of a core action, or members that the text does not show. */
