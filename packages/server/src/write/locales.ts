@@ -58,15 +58,19 @@ export const ignoredKeys = (
 
 // ---- new entries
 
-/** The locale of a new entry: the one given, or the default. Refuses one that does not exist. */
+/** Which locales a new entry may be in. As in v4, rows that code writes without rules (`db.query`) may be in any. */
+export type AcceptedLocales = 'existing' | 'any';
+
+/** The locale of a new entry: the one given, or the default. Refuses one that is not accepted. */
 export const localeOfNew = async (
   given: unknown,
   defaultLocale: string | null,
+  accepted: AcceptedLocales,
   context: CheckContext,
 ): Promise<string | null> => {
   if (given === undefined || given === null || given === defaultLocale) return defaultLocale;
   if (Array.isArray(given)) return refuse(issue('body.type', ['locale'], { expected: 'string', value: given }));
-  return typeof given === 'string' && (await isLocale(given, context))
+  return typeof given === 'string' && (accepted === 'any' || (await isLocale(given, context)))
     ? given
     : refuse(issue('body.locale', ['locale']));
 };
@@ -97,9 +101,13 @@ export const findSource = async (
 };
 
 /** The locale of a new sibling, which its data must name. */
-export const localeOfSibling = async (given: unknown, context: CheckContext): Promise<string> => {
+export const localeOfSibling = async (
+  given: unknown,
+  accepted: AcceptedLocales,
+  context: CheckContext,
+): Promise<string> => {
   if (given === undefined || given === null) return refuse(issue('locale.missing', ['locale']));
-  return typeof given === 'string' && (await isLocale(given, context))
+  return typeof given === 'string' && (accepted === 'any' || (await isLocale(given, context)))
     ? given
     : refuse(issue('locale.invalid', ['locale']));
 };

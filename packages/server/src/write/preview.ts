@@ -75,8 +75,11 @@ export const previewOf = (
     const checking = checkContext(write);
     // an entry keeps its own
     if (stored) for (const name of localeNames) delete copy[name];
-    else if (source) copy['locale'] = await localeOfSibling(copy['locale'], checking);
-    else copy['locale'] = await localeOfNew(request.locale ?? copy['locale'], context.defaultLocale, checking);
+    else if (source) copy['locale'] = await localeOfSibling(copy['locale'], 'existing', checking);
+    else {
+      const given = request.locale ?? copy['locale'];
+      copy['locale'] = await localeOfNew(given, context.defaultLocale, 'existing', checking);
+    }
   };
 
   const addInherited = async (copy: Open): Promise<void> => {

@@ -69,6 +69,7 @@ interface Code {
       create(params: { readonly data: object }): Promise<Row>;
       createMany(params: { readonly data: readonly object[] }): Promise<unknown>;
       findOne(params: object): Promise<Row | null>;
+      findMany(params: object): Promise<Row[]>;
     };
     readonly lifecycles: { subscribe(hooks: object): () => void };
   };
@@ -229,6 +230,17 @@ describe.each(dialects)('hooks of localized types on %s', (dialect) => {
           body: { error: { message: expect.stringMatching(/locale/) } },
         });
     expect(strapi.seen).toEqual([]);
+  });
+
+  it('see rows that db.query makes in a locale that does not exist, as in v4', async () => {
+    const id = await newEntry();
+    const { create, createMany, findMany } = strapi.db.query(page);
+    await createMany({ data: [{ title: 'x1', locale: 'xx' }, { title: 'x2' }] });
+    await create({ data: { title: 'x3', locale: 'xy' } });
+    await create({ data: { title: 'x4', locale: 'xz', localizations: [id] } });
+    const rows = await findMany({ where: { title: { $startsWith: 'x' } }, orderBy: 'title' });
+    expect(rows.map(({ locale }) => locale)).toEqual(['xx', 'en', 'xy', 'xz']);
+    expect((await stored(id))['localizations']).toMatchObject([{ title: 'x4' }]);
   });
 
   it('decide the locale of a new entry', async () => {
