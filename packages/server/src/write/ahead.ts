@@ -4,7 +4,7 @@
  */
 import omit from 'lodash/omit.js';
 import { issue, refuseAll, unwrap } from '../errors.js';
-import type { EntryType, Model } from '../model/model.js';
+import type { EntryType, Model, PartAttribute } from '../model/model.js';
 import { pipeline } from '../sql/pipeline.js';
 import { AheadPart, type Change, type PartChange, type PartItem } from './change.js';
 import { askUsed, checkChanges, findHeld, type UniqueCell } from './checks.js';
@@ -94,7 +94,7 @@ export const writePartsAhead = async (
       const key = ownerKey(component.uid, partId);
       written.set(key, ahead);
       session.pendingParts.add(key);
-      seen.push(seenByHooks(ahead, part));
+      seen.push(seenByHooks(ahead, part.attribute));
     }
     const { name, shape } = part.attribute;
     if (seen.length > 0) shown[name] = shape === 'one' ? seen[0] : seen;
@@ -126,7 +126,10 @@ const givenTo = ({ path }: PartItem, { attribute }: PartChange, given: Data): un
 };
 
 /** In the form that v4 gives to its database layer. */
-const seenByHooks = ({ id, uid }: AheadPart, { attribute: { name, shape } }: PartChange): Open =>
+export const seenByHooks = (
+  { id, uid }: Pick<AheadPart, 'id' | 'uid'>,
+  { name, shape }: Pick<PartAttribute, 'name' | 'shape'>,
+): Open =>
   shape === 'zone'
     ? { id, __component: uid, __pivot: { field: name } }
     : { id, __pivot: { field: name, component_type: uid } };

@@ -107,11 +107,33 @@ export const findParts = (
 };
 
 const copyParts = async (copying: Copying, context: CheckContext): Promise<readonly Operation[]> => {
-  const { to } = copying;
   const found = findParts(copying, context);
-  if (found.length === 0) return [];
+  return found.length === 0 ? [] : (await copyFound(found, copying, context)).operations;
+};
+
+/** Copies components, with all that they contain, to rows that no entry has a place for yet. @returns the copies by what they are of. */
+export const copyUnplaced = async (
+  copying: Omit<Copying, 'to' | 'taken'>,
+  context: CheckContext,
+): Promise<{
+  readonly operations: readonly Operation[];
+  readonly ids: ReadonlyMap<OwnerKey, { readonly uid: Uid; readonly id: number }>;
+}> => {
+  const found = findParts(copying, context);
+  const { operations, copies } = await copyFound(found, { to: [null], taken: new Map() }, context);
+  const ids = found.flatMap((it) =>
+    it.owner === null ? [[ownerKey(it.type.uid, it.id), { uid: it.type.uid, id: copies.get(it)![0]! }] as const] : [],
+  );
+  return { operations, ids: new Map(ids) };
+};
+
+/** Null is nowhere: the outermost copies get no place. */
+type Targets = Pick<Copying, 'taken'> & { readonly to: readonly (number | null)[] };
+
+const copyFound = async (found: readonly Found[], targets: Targets, context: CheckContext) => {
+  const { to } = targets;
   const groups = groupBy(found, (it) => it.type.uid);
-  const free = await reserveIds(groups, copying, context);
+  const free = await reserveIds(groups, targets, context);
   /** The copy for each target, in the order of `to`. */
   const copies = new Map(found.map((it) => [it, free.get(it.type.uid)!.splice(0, to.length)]));
   const clones = groups.flatMap((group): readonly Operation[] => {
@@ -132,28 +154,26 @@ const copyParts = async (copying: Copying, context: CheckContext): Promise<reado
     ];
   });
   const placed = found.flatMap((it) =>
-    to.map((target, place): Operation => {
+    to.flatMap((target, place): readonly Operation[] => {
       const { owner, path, type, attribute, rank } = it;
       const ownerId = owner === null ? target : copies.get(found[owner]!)![place]!;
-      return {
-        kind: 'insert',
-        table: path.table,
-        cells: [
-          { column: path.from, kind: 'reference', value: ownerId },
-          { column: path.to, kind: 'reference', value: copies.get(it)![place]! },
-          { column: path.typeColumn!, kind: 'string', value: type.uid },
-          { column: 'field', kind: 'string', value: attribute },
-          { column: path.rank!, kind: 'rank', value: rank },
-        ],
-      };
+      if (ownerId === null) return [];
+      const cells = [
+        { column: path.from, kind: 'reference', value: ownerId },
+        { column: path.to, kind: 'reference', value: copies.get(it)![place]! },
+        { column: path.typeColumn!, kind: 'string', value: type.uid },
+        { column: 'field', kind: 'string', value: attribute },
+        { column: path.rank!, kind: 'rank', value: rank },
+      ] as const;
+      return [{ kind: 'insert', table: path.table, cells }];
     }),
   );
-  return [...clones, ...placed];
+  return { operations: [...clones, ...placed], copies };
 };
 
 const reserveIds = async (
   groups: readonly (readonly Found[])[],
-  { to, taken }: Copying,
+  { to, taken }: Targets,
   { dialect, tx }: CheckContext,
 ): Promise<ReadonlyMap<Uid, number[]>> => {
   const wanted = groups.map((it) => {

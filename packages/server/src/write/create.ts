@@ -55,7 +55,11 @@ export const prepareCreate = async (
   const checking = checkContext(write);
   // a new entry has no tag, and no time of a change
   if (request.match?.match != null) return refuseChanged();
-  const sibling = source && { id: source.id, locale: await localeOfSibling(ownMember(data, 'locale'), checking) };
+  const accepted = request.isUntold ? 'any' : 'existing';
+  const sibling = source && {
+    id: source.id,
+    locale: await localeOfSibling(ownMember(data, 'locale'), accepted, checking),
+  };
   // an entry is published with its creation, a sibling is a draft at first
   const isDraft =
     request.isPartOfDraft ??
@@ -66,7 +70,8 @@ export const prepareCreate = async (
   if (type.kind === 'single' && !sibling && type.localized && (await hasEntries(write)))
     return refuse(issue('body.single-exists', []));
   const given = request.locale ?? ownMember(data, 'locale');
-  const locale = sibling?.locale ?? (type.localized ? await localeOfNew(given, context.defaultLocale, checking) : null);
+  const locale =
+    sibling?.locale ?? (type.localized ? await localeOfNew(given, context.defaultLocale, accepted, checking) : null);
   const held = await heldAhead(change, write);
   const locks = locksOf(request, change, null, held);
   const early = sibling ? null : await askThenLock(write, changes, locks);

@@ -3,21 +3,11 @@
  * of its own; and the attributes that have one value in all of them, which is copied from row to row.
  */
 import { sql } from 'kysely';
-import chunk from 'lodash/chunk.js';
 import { bug, issue, refuse, refuseAll, unwrap } from '../errors.js';
-import { scalarTypes } from '../model/attributes.js';
-import {
-  type Attribute,
-  type EntryType,
-  type LinkAttribute,
-  LOCALE_UID,
-  type ScalarAttribute,
-  typeOf,
-} from '../model/model.js';
+import { type Attribute, type EntryType, type LinkAttribute, LOCALE_UID, typeOf } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
 import { type QuerySource, shapeOf } from '../query/raw.js';
 import { type Cell, type Sql, withIds } from '../sql/dialect.js';
-import { pipeline } from '../sql/pipeline.js';
 import { type Change, namesOf } from './change.js';
 import type { CheckContext } from './checks.js';
 import { missingInStored } from './complete.js';
@@ -58,15 +48,19 @@ export const ignoredKeys = (
 
 // ---- new entries
 
-/** The locale of a new entry: the one given, or the default. Refuses one that does not exist. */
+/** Which locales a new entry may be in. As in v4, rows that code writes without rules (`db.query`) may be in any. */
+export type AcceptedLocales = 'existing' | 'any';
+
+/** The locale of a new entry: the one given, or the default. Refuses one that is not accepted. */
 export const localeOfNew = async (
   given: unknown,
   defaultLocale: string | null,
+  accepted: AcceptedLocales,
   context: CheckContext,
 ): Promise<string | null> => {
   if (given === undefined || given === null || given === defaultLocale) return defaultLocale;
   if (Array.isArray(given)) return refuse(issue('body.type', ['locale'], { expected: 'string', value: given }));
-  return typeof given === 'string' && (await isLocale(given, context))
+  return typeof given === 'string' && (accepted === 'any' || (await isLocale(given, context)))
     ? given
     : refuse(issue('body.locale', ['locale']));
 };
@@ -97,9 +91,13 @@ export const findSource = async (
 };
 
 /** The locale of a new sibling, which its data must name. */
-export const localeOfSibling = async (given: unknown, context: CheckContext): Promise<string> => {
+export const localeOfSibling = async (
+  given: unknown,
+  accepted: AcceptedLocales,
+  context: CheckContext,
+): Promise<string> => {
   if (given === undefined || given === null) return refuse(issue('locale.missing', ['locale']));
-  return typeof given === 'string' && (await isLocale(given, context))
+  return typeof given === 'string' && (accepted === 'any' || (await isLocale(given, context)))
     ? given
     : refuse(issue('locale.invalid', ['locale']));
 };
@@ -280,42 +278,6 @@ export const checkInherited = async (
     .filter((_it, i) => results[i]!.length > 0)
     .map((it) => issue('body.unique', [it.attribute.name]));
   if (missing.length + taken.length > 0) refuseAll([...missing, ...taken]);
-};
-
-/** What a new sibling is going to have of its source, as code is shown it: values, and the ids of those that are there. */
-export const readInherited = async (
-  type: EntryType,
-  source: number,
-  names: ReadonlySet<string>,
-  context: CheckContext,
-): Promise<Readonly<Record<string, unknown>>> => {
-  const scalars = [...type.attributes.values()].filter(
-    (it): it is ScalarAttribute => it.kind === 'scalar' && names.has(it.name),
-  );
-  const [values, siblings] = await pipeline(
-    () => readValues(type, source, scalars, context),
-    () => readSiblings(type, source, context, 'plain'),
-  );
-  return { ...values, localizations: [source, ...siblings.map((it) => it.id)] };
-};
-
-/** As responses show them. */
-const readValues = async (
-  { table }: EntryType,
-  id: number,
-  attributes: readonly ScalarAttribute[],
-  { dialect, tx }: CheckContext,
-): Promise<Readonly<Record<string, unknown>>> => {
-  if (attributes.length === 0) return {};
-  const fields = attributes.map(({ name, type, column }) => ({
-    name,
-    form: scalarTypes[type].form,
-    column: sql`${sql.ref(`e.${column}`)}`,
-  }));
-  const objects = chunk(fields, dialect.jsonPairsMax).map((some) => dialect.jsonObject(some));
-  const query = sql`select ${sql.join(objects)} from ${sql.table(table)} e where ${dialect.inIds(sql.ref('e.id'))}`;
-  const [row = []] = await tx.run(withIds(dialect.compile(query), [id], dialect));
-  return Object.assign({}, ...row.map((it) => JSON.parse(String(it)) as object)) as Readonly<Record<string, unknown>>;
 };
 
 /** The shared attributes that a change does not name. */

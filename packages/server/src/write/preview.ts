@@ -2,7 +2,6 @@
  * The data of a create or update as hooks of v4 projects see it: as v4 hands it to the database, with defaults, values of the
  * right types, hashes instead of passwords, and times.
  */
-import { isDeepStrictEqual } from 'node:util';
 import { isBcrypt } from '../access/passwords.js';
 import { unwrap } from '../errors.js';
 import { limits } from '../limits.js';
@@ -12,7 +11,8 @@ import { knowAhead, removeUnplaced, writePartsAhead } from './ahead.js';
 import { readPublishedAt, serverKeys } from './change.js';
 import { refuseTaken } from './checks.js';
 import { nextVersion, type StoredEntry } from './entry.js';
-import { inheritedNames, localeOfNew, localeOfSibling, readInherited } from './locales.js';
+import { type Inherited, readInherited } from './inherited.js';
+import { inheritedNames, localeOfNew, localeOfSibling } from './locales.js';
 import { adoptLooseParts } from './loose-parts.js';
 import { hashOf } from './passwords.js';
 import { placesOf } from './places.js';
@@ -34,8 +34,8 @@ export const previewOf = (
   const isSibling = source !== null;
   // what requests cannot write is no longer in the data
   const inherited = isSibling ? inheritedNames(type, data, { isOfCode: true }) : noNames;
-  /** Values of the source that hooks have seen. */
-  let shared: Data = {};
+  /** What hooks have seen of the source. */
+  let shared: Inherited | null = null;
   const shown = stored ? nextVersion(write.now(), [stored]) : write.now();
 
   /** False if the value is invalid. */
@@ -75,28 +75,23 @@ export const previewOf = (
     const checking = checkContext(write);
     // an entry keeps its own
     if (stored) for (const name of localeNames) delete copy[name];
-    else if (source) copy['locale'] = await localeOfSibling(copy['locale'], checking);
-    else copy['locale'] = await localeOfNew(request.locale ?? copy['locale'], context.defaultLocale, checking);
+    else if (source) copy['locale'] = await localeOfSibling(copy['locale'], 'existing', checking);
+    else {
+      const given = request.locale ?? copy['locale'];
+      copy['locale'] = await localeOfNew(given, context.defaultLocale, 'existing', checking);
+    }
   };
 
   const addInherited = async (copy: Open): Promise<void> => {
     if (!source) return;
-    shared = await readInherited(type, source.id, inherited, checkContext(write));
-    Object.assign(copy, structuredClone(shared));
+    shared = await readInherited(write, source.id, inherited);
+    Object.assign(copy, structuredClone(shared.shown));
   };
 
   const addOwn = async (copy: Open): Promise<void> => {
     addTimes(copy);
     await addInherited(copy);
   };
-
-  /**
-   * Whether hooks have left what a new sibling has of its source as it was, or could not see it: then it stays shared as it is, and the
-   * siblings are not written.
-   */
-  const isInherited = (name: string, value: unknown): boolean =>
-    name === 'localizations' ||
-    (inherited.has(name) && (type.attributes.get(name)?.kind !== 'scalar' || isDeepStrictEqual(value, shared[name])));
 
   const completeAll = async (copy: Open): Promise<boolean> => {
     const publishedAt = readPublishedAt(type, copy);
@@ -157,7 +152,7 @@ export const previewOf = (
       for (const name of Object.keys(data)) delete data[name];
       // what is assigned as `__proto__` would be the prototype of the data
       for (const [name, value] of Object.entries(rest))
-        if (name !== '__proto__' && !(isSibling && isInherited(name, value))) data[name] = value;
+        if (name !== '__proto__' && !shared?.isLeft(name, value)) data[name] = value;
       // whatever the hooks saw, without a word of it an entry is a draft
       if (!stored && !isSibling && type.draftAndPublish) data['publishedAt'] ??= null;
       for (const place of placesOf(data, type, context.model))
@@ -165,6 +160,7 @@ export const previewOf = (
           if (isPassword(place.type.attributes.get(name)) && typeof value === 'string' && isBcrypt(value))
             if (!ofClient.has(value)) byHooks.hashes.add(value);
       knowAhead(data, type, write);
+      await shared?.copyNamed(data);
       byHooks.times = {
         createdAt: timeOf(createdAt, 'createdAt'),
         updatedAt: timeOf(updatedAt, 'updatedAt'),

@@ -137,7 +137,7 @@ export interface Preview {
   writeParts(copy: Record<string, unknown>): Promise<boolean>;
   /** Adds only what no data says, for writes without rules: times, and what a new locale has of the entry in others. */
   addOwn(copy: Record<string, unknown>): Promise<void>;
-  /** What hooks have left of the copy becomes the data. Throws a `Refusal` for components of others. @param creators those that they have set. */
+  /** What hooks have left of the copy becomes the data. Throws a `Refusal` for components of others, and for other siblings. @param creators those that they have set. */
   take(left: Data, creators: Creators | null): Promise<void>;
 }
 

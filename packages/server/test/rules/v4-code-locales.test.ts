@@ -22,8 +22,14 @@ const attributes = {
   at: { type: 'datetime' },
   big: { type: 'biginteger' },
   facts: { type: 'json' },
+  price: { type: 'decimal' },
+  day: { type: 'date' },
   box: { type: 'component', component: 'parts.box' },
   boxes: { type: 'component', component: 'parts.box', repeatable: true },
+  zone: { type: 'dynamiczone', components: ['parts.box', 'parts.slip'] },
+  own: { type: 'component', component: 'parts.box', pluginOptions: localized },
+  cover: { type: 'media', multiple: false },
+  pictures: { type: 'media', multiple: true },
 };
 
 const files = {
@@ -34,7 +40,12 @@ const files = {
   'src/components/parts/box.json': JSON.stringify({
     collectionName: 'components_parts_boxes',
     info: { displayName: 'box' },
-    attributes: { size: { type: 'integer' } },
+    attributes: { size: { type: 'integer' }, slips: { type: 'component', component: 'parts.slip', repeatable: true } },
+  }),
+  'src/components/parts/slip.json': JSON.stringify({
+    collectionName: 'components_parts_slips',
+    info: { displayName: 'slip' },
+    attributes: { text: { type: 'string' }, at: { type: 'datetime' } },
   }),
   'src/api/page/content-types/page/lifecycles.js': watching,
   'src/api/draft/content-types/draft/lifecycles.js': watching,
@@ -46,6 +57,8 @@ const files = {
     for (const code of ['en', 'de', 'fr']) await strapi.plugin('i18n').service('locales').create({ code, name: code });
     strapi.seen = [];
     strapi.after = [];
+    strapi.changed = [];
+    strapi.eventHub.on('entry.update', ({ entry }) => void strapi.changed.push(entry.id));
   } };`,
 };
 
@@ -58,6 +71,8 @@ interface Row extends Members {
 interface Code {
   seen: Members[];
   after: { readonly params: Members; readonly result: Row }[];
+  /** Ids of updated entries, as events tell them. */
+  changed: number[];
   change: ((data: Members) => unknown) | undefined;
   readonly entityService: {
     create(uid: string, params: { readonly data: object }): Promise<Row>;
@@ -69,6 +84,8 @@ interface Code {
       create(params: { readonly data: object }): Promise<Row>;
       createMany(params: { readonly data: readonly object[] }): Promise<unknown>;
       findOne(params: object): Promise<Row | null>;
+      findMany(params: object): Promise<Row[]>;
+      count(): Promise<number>;
     };
     readonly lifecycles: { subscribe(hooks: object): () => void };
   };
@@ -77,9 +94,21 @@ interface Code {
 describe.each(dialects)('hooks of localized types on %s', (dialect) => {
   let served: CodeProject;
   let strapi: Code;
+  let pictures: readonly number[];
   beforeAll(async () => {
     served = await serveCode(dialect, files);
     strapi = (globalThis as unknown as { strapi: Code }).strapi;
+    const rows = ['a', 'b', 'c'].map((name) => ({
+      name,
+      hash: name,
+      mime: 'image/png',
+      size: 1,
+      url: `/${name}`,
+      provider: 'local',
+    }));
+    const stored: number[] = [];
+    for (const data of rows) stored.push((await strapi.db.query('plugin::upload.file').create({ data })).id);
+    pictures = stored;
   });
   afterAll(() => served.close());
   beforeEach(() => {
@@ -94,15 +123,26 @@ describe.each(dialects)('hooks of localized types on %s', (dialect) => {
     flag: false,
     at: '2024-03-04T05:06:07.000Z',
     big: '9007199254740993',
-    facts: { a: [1] },
+    facts: { a: [1], b: { c: 1, d: 2 } },
+    price: 12.5,
+    day: '2024-02-29',
   };
-  const parts = { box: { size: 1 }, boxes: [{ size: 2 }, { size: 3 }] };
+  const parts = {
+    box: { size: 1 },
+    boxes: [
+      { size: 2, slips: [{ text: 'deep' }] },
+      { size: 3, slips: [] },
+    ],
+    zone: [{ __component: 'parts.slip', text: 'in zone' }],
+  };
 
   /** An entry in the default locale, which hooks have left as it is. */
   const newEntry = async (): Promise<number> => {
-    const { body } = await served.json('POST', '/api/pages', { data: { title: 'one', ...shared, ...parts } });
+    const media = { cover: pictures[0], pictures: pictures.slice(0, 2) };
+    const { body } = await served.json('POST', '/api/pages', { data: { title: 'one', ...shared, ...parts, ...media } });
     strapi.seen = [];
     strapi.after = [];
+    strapi.changed = [];
     return (body as { readonly data: Row }).data.id;
   };
   const translate = (id: number, data: object) => served.json('POST', `/api/pages/${id}/localizations`, data);
@@ -117,14 +157,27 @@ describe.each(dialects)('hooks of localized types on %s', (dialect) => {
     ['db.query.create', byQuery],
   ];
   const stored = (id: number) =>
-    strapi.entityService.findOne(page, id, { populate: ['box', 'boxes', 'localizations'] });
+    strapi.entityService.findOne(page, id, {
+      populate: ['box', 'boxes.slips', 'zone', 'cover', 'pictures', 'localizations'],
+    });
+  /** How hooks see the stored components of an attribute. */
+  const part = (field: string, { id }: Row) => ({ id, __pivot: { field, component_type: 'parts.box' } });
 
-  it.each(ways)('see what a new locale has of the others, as v4 stores it: %s', async (_way, create) => {
+  it.each(ways)('see what a new locale has of the others: %s', async (_way, create) => {
     const id = await newEntry();
+    const { box, boxes, zone } = (await stored(id)) as unknown as { box: Row; boxes: Row[]; zone: Row[] };
     await create(id);
     const times = { createdAt: expect.any(Date), updatedAt: expect.any(Date) };
-    const seen = { title: 'eins', locale: 'de', localizations: [id], ...shared, ...times };
-    expect(strapi.seen).toEqual([create === byQuery ? seen : { ...seen, boxes: [] }]);
+    const contents = {
+      box: part('box', box),
+      boxes: boxes.map((it) => part('boxes', it)),
+      zone: zone.map((it) => ({ id: it.id, __component: 'parts.slip', __pivot: { field: 'zone' } })),
+      cover: pictures[0],
+      pictures: pictures.slice(0, 2),
+    };
+    expect(strapi.seen).toEqual([
+      { title: 'eins', locale: 'de', localizations: [id], ...shared, ...contents, ...times },
+    ]);
     await translate(id, { title: 'un', locale: 'fr', order: 8 });
     expect(strapi.seen[1]).toMatchObject({ ...shared, order: 8, localizations: [id, expect.any(Number)] });
   });
@@ -136,7 +189,9 @@ describe.each(dialects)('hooks of localized types on %s', (dialect) => {
       for (const [name, value] of Object.entries({ ...shared, code: 'GEN', order: 99, at: '2030-01-01T00:00:00.000Z' }))
         if (it[name] === undefined) it[name] = value;
       it['box'] ??= { size: 50 };
-      it['boxes'] = [...((it['boxes'] as readonly object[] | undefined) ?? []), { size: 60 }];
+      it['cover'] ??= pictures[2];
+      for (const name of ['boxes', 'zone', 'pictures'])
+        if (((it[name] as readonly object[] | undefined) ?? []).length === 0) it[name] = [{ size: 60 }];
     };
     const german = await create(id);
     expect(await stored(german)).toMatchObject({ ...shared, ...parts, title: 'eins' });
@@ -162,8 +217,115 @@ describe.each(dialects)('hooks of localized types on %s', (dialect) => {
       (it['facts'] as { a: number[] }).a.push(2);
     };
     const german = await bySending(id);
-    const changed = { ...shared, ...parts, order: 8, code: null, facts: { a: [1, 2] } };
+    const changed = { ...shared, ...parts, order: 8, code: null, facts: { a: [1, 2], b: { c: 1, d: 2 } } };
     for (const it of [id, german]) expect(await stored(it)).toMatchObject(changed);
+    expect(strapi.changed).toEqual([id]);
+  });
+
+  it.each(ways)(
+    'change shared components and files in all locales, and can keep some of them: %s',
+    async (_way, create) => {
+      const id = await newEntry();
+      const rows = () => Promise.all(['parts.box', 'parts.slip'].map((it) => strapi.db.query(it).count()));
+      const [boxesBefore = 0, slipsBefore = 0] = await rows();
+      strapi.change = (it) => {
+        const [first, second] = it['boxes'] as readonly Row[];
+        it['box'] = { size: 9 };
+        it['boxes'] = [second, { size: 8 }, first];
+        it['zone'] = [...(it['zone'] as readonly Row[]), { __component: 'parts.box', size: 7 }];
+        it['cover'] = pictures[2];
+        it['pictures'] = [...(it['pictures'] as readonly number[]), pictures[2]];
+      };
+      const german = await create(id);
+      const [deep, plain] = parts.boxes;
+      const changed = {
+        ...shared,
+        box: { size: 9 },
+        boxes: [plain, { size: 8 }, deep],
+        zone: [...parts.zone, { __component: 'parts.box', size: 7 }],
+        cover: { id: pictures[2] },
+        pictures: pictures.map((it) => ({ id: it })),
+      };
+      for (const it of [id, german]) expect(await stored(it)).toMatchObject(changed);
+      // both have components of their own, and nothing is left over
+      expect(await rows()).toEqual([boxesBefore + 7, slipsBefore + 2]);
+      strapi.change = undefined;
+      await strapi.entityService.update(page, german, { data: { box: null, boxes: [], zone: [] } });
+      expect(await rows()).toEqual([boxesBefore - 3, slipsBefore - 2]);
+    },
+  );
+
+  it('see the dates that db.query is given, beside components of the other locales', async () => {
+    const id = await newEntry();
+    const own = { size: 1, slips: [{ text: 'dated', at: new Date(shared.at) }] };
+    await strapi.db.query(page).create({ data: { ...data(id), own } });
+    expect(strapi.seen).toMatchObject([{ own, box: {} }]);
+  });
+
+  it('take shared components and files from all locales by null', async () => {
+    const id = await newEntry();
+    strapi.change = (it) => {
+      it['box'] = null;
+      it['boxes'] = [];
+      it['cover'] = null;
+    };
+    const german = await bySending(id);
+    const changed = { ...shared, box: null, boxes: [], cover: null, zone: parts.zone };
+    for (const it of [id, german]) expect(await stored(it)).toMatchObject(changed);
+  });
+
+  it('put a shared component in one place', async () => {
+    const id = await newEntry();
+    strapi.change = (it) => {
+      it['box'] = (it['boxes'] as readonly Row[])[0];
+      it['boxes'] = [it['box'], { size: 8 }];
+    };
+    expect(await translate(id, { title: 'eins', locale: 'de' })).toMatchObject({
+      status: 400,
+      body: { error: { message: expect.stringContaining('boxes') } },
+    });
+  });
+
+  const forms: readonly (readonly [string, (data: Members) => Members])[] = [
+    ['dates', (it) => ({ at: new Date(String(it['at'])) })],
+    ['instants in another zone', () => ({ at: '2024-03-04T06:06:07+01:00' })],
+    ['days with a time', (it) => ({ day: `${String(it['day'])}T00:00:00.000Z` })],
+    [
+      'texts of numbers',
+      (it) => ({ price: String(it['price']), order: `${String(it['order'])}.0`, big: ` +${String(it['big'])}` }),
+    ],
+    ['flags', () => ({ flag: 0 })],
+    ['members in another order', () => ({ facts: { b: { d: 2, c: 1 }, a: [1] } })],
+    ['texts of JSON', (it) => ({ facts: JSON.stringify(it['facts']) })],
+    [
+      'ids of components',
+      (it) => ({ box: (it['box'] as Row).id, boxes: (it['boxes'] as Row[]).map((row) => ({ id: String(row.id) })) }),
+    ],
+    ['ids of files', (it) => ({ cover: { id: it['cover'] }, pictures: { set: it['pictures'] } })],
+    ['copies', (it) => structuredClone(it)],
+  ];
+  it.each(forms)(
+    'leave the other locales alone where they give the same in another form: %s',
+    async (_form, change) => {
+      const id = await newEntry();
+      const before = await stored(id);
+      strapi.change = (it) => void Object.assign(it, change(it));
+      const german = await bySending(id);
+      expect(await stored(german)).toMatchObject({ ...shared, ...parts });
+      expect(await stored(id)).toEqual({ ...before, localizations: [expect.objectContaining({ id: german })] });
+      expect(strapi.changed).toEqual([]);
+    },
+  );
+
+  it('cannot make other entries the locales of a new one', async () => {
+    const [id, other] = [await newEntry(), await newEntry()];
+    strapi.change = (it) => {
+      it['localizations'] = [other];
+    };
+    expect(await translate(id, { title: 'eins', locale: 'de' })).toMatchObject({
+      status: 400,
+      body: { error: { message: 'localizations: add localizations by POST to …/localizations' } },
+    });
   });
 
   it('hear after a new locale which others there are', async () => {
@@ -229,6 +391,17 @@ describe.each(dialects)('hooks of localized types on %s', (dialect) => {
           body: { error: { message: expect.stringMatching(/locale/) } },
         });
     expect(strapi.seen).toEqual([]);
+  });
+
+  it('see rows that db.query makes in a locale that does not exist, as in v4', async () => {
+    const id = await newEntry();
+    const { create, createMany, findMany } = strapi.db.query(page);
+    await createMany({ data: [{ title: 'x1', locale: 'xx' }, { title: 'x2' }] });
+    await create({ data: { title: 'x3', locale: 'xy' } });
+    await create({ data: { title: 'x4', locale: 'xz', localizations: [id] } });
+    const rows = await findMany({ where: { title: { $startsWith: 'x' } }, orderBy: 'title' });
+    expect(rows.map(({ locale }) => locale)).toEqual(['xx', 'en', 'xy', 'xz']);
+    expect((await stored(id))['localizations']).toMatchObject([{ title: 'x4' }]);
   });
 
   it('decide the locale of a new entry', async () => {

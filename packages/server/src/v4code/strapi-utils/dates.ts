@@ -35,11 +35,12 @@ export const conditionDates = (condition: unknown, type: ScalarTypeName): unknow
 
 /** The dates that code gave for attributes, with where they stand in a copy that is JSON. */
 function* datesIn(copy: Members, given: Members, type: EntryType, model: Model) {
-  const originals = [...placesOf(given, type, model)];
-  let i = 0;
+  const at = (path: readonly string[]): string => path.join('.');
+  const originals = new Map([...placesOf(given, type, model)].map((it) => [at(it.path), it]));
   for (const place of placesOf(copy, type, model)) {
-    const original = originals[i++];
-    if (original?.type !== place.type) return;
+    const original = originals.get(at(place.path));
+    // the copy of a new locale has components of the others
+    if (original?.type !== place.type) continue;
     for (const [name, value] of Object.entries(original.data)) {
       const attribute = place.type.attributes.get(name);
       if (isDate(value) && attribute?.kind === 'scalar')
