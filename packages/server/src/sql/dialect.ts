@@ -352,7 +352,11 @@ export interface Dialect extends Binding {
   unchanged(counted: readonly Counted[]): Statement | null;
   /** Row-locking suffix of a `select`; empty for an engine with a single writer. */
   readonly forUpdate: Sql;
-  /** The same for rows of a queue, without those that another process has locked. */
+  /** The same for rows that are going to be deleted. */
+  readonly forDeletion: Sql;
+  /** The same for rows of a table that others are going to lead to, as a foreign key locks them: they can be changed, but not deleted. */
+  forReference(table: string): Sql;
+  /** `forDeletion` of rows of a queue, without those that another process has locked. */
   readonly skipLocked: Sql;
   /**
    * Makes the rest of a transaction read tables by indexes: for a queue, whose size changes faster than what the planner knows of it.

@@ -78,6 +78,7 @@ interface Asked {
   readonly path: readonly string[];
   /** The list that the owner has; null for that of a new one, and for polymorphic relations. */
   readonly list: ListKey | null;
+  readonly isMorph: boolean;
 }
 
 const askedBy = ({ change: { links, morphs }, id }: OwnedChange): readonly Asked[] =>
@@ -89,11 +90,18 @@ const askedBy = ({ change: { links, morphs }, id }: OwnedChange): readonly Asked
         ids: askedIds(link),
         path: link.path,
         list: id === null ? null : listKey(pathKey(path), id),
+        isMorph: false,
       };
     }),
     ...morphs.flatMap((morph) =>
       groupBy(askedTargets(morph), (it) => it.uid).map(
-        (targets): Asked => ({ uid: targets[0]!.uid, ids: targets.map((it) => it.id), path: morph.path, list: null }),
+        (targets): Asked => ({
+          uid: targets[0]!.uid,
+          ids: targets.map((it) => it.id),
+          path: morph.path,
+          list: null,
+          isMorph: true,
+        }),
       ),
     ),
   ].filter((it) => it.ids.length > 0);
@@ -119,7 +127,8 @@ const askTargets = (
       ? ([, creatorId, , , text]: Row): boolean =>
           gate.changes!.covers('read', type, { creatorId, locale: type.localized ? text : null })
       : null;
-    ask((sees ? governedStatement : existingStatement)(type, wanted, dialect), (rows) => {
+    const lock = asked.some((it) => it.isMorph) ? 'referenced' : 'plain';
+    ask((sees ? governedStatement : existingStatement)(type, wanted, dialect, lock), (rows) => {
       const found = new Set(rows.flatMap((row) => (sees?.(row) === false ? [] : [row[0]!])));
       if (uid === FILE_UID) for (const [id, , , , mime] of rows) mediaTypes.set(id!, mime);
       const existing = sees ? new Set(rows.map(([id]) => id)) : found;

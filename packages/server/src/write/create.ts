@@ -18,6 +18,7 @@ import {
   readGroup,
   siblingsLock,
 } from './locales.js';
+import { askedTargets } from './morphs.js';
 import { withHashes } from './passwords.js';
 import { ownMember } from './places.js';
 import { type PreparedWrite, refuseChanged } from './request.js';
@@ -159,6 +160,8 @@ const askThenLock = async (
   // hooks would be run again
   const mayRepeat = place === 'last' && session.tx.mayLockLate && !hooks?.before('create');
   if (!lock || !mayRepeat || changes.some(({ change }) => change.links.some(isExclusive))) return null;
+  // what they lead to is locked as it is asked for, which comes behind the locks
+  if (changes.some(({ change }) => change.morphs.some((it) => askedTargets(it).length > 0))) return null;
   // components that are there already could become part of another entry meanwhile
   if (changes.some(({ change: { parts } }) => parts.some(({ items }) => items.some((it) => it.ahead !== null))))
     return null;

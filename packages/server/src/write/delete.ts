@@ -2,12 +2,13 @@
 
 import { sql } from 'kysely';
 import { issue, refuse } from '../errors.js';
-import type { EntryType, Model } from '../model/model.js';
+import type { EntryType, LinkAttribute, Model } from '../model/model.js';
 import { withValues } from '../sql/dialect.js';
 import { keptStatement } from '../sql/kept.js';
 import { pipeline } from '../sql/pipeline.js';
 import type { StoredEntry } from './entry.js';
 import { column } from './lists.js';
+import { siblingsLock } from './locales.js';
 import type { Operation } from './operations.js';
 import { owningPaths, readParts } from './parts.js';
 import { removalOf } from './removal.js';
@@ -18,16 +19,13 @@ import {
   findEntry,
   lockEntry,
   makePrepared,
+  takeLocks,
   turning,
   type Write,
   writesAhead,
   writesAlone,
 } from './writing.js';
 
-/**
- * Deletions take no lock of a relation, nor of siblings, which others would wait for while hooks run, and behind which hooks run that may
- * write the same as these: the database itself keeps rows that are deleted apart from links that are added to them (ST7).
- */
 export const prepareDelete = async (write: Write, id: number | null): Promise<PreparedWrite> => {
   const { request, context, dialect, session } = write;
   const { type } = request;
@@ -37,8 +35,9 @@ export const prepareDelete = async (write: Write, id: number | null): Promise<Pr
   const target = seen?.id ?? id;
   if (target !== id) await lockTarget(write, target);
   const findParts = (of: number) => readParts(type, [of], context.model, session.tx, dialect);
-  const [found, , early] = await pipeline(
-    () => findEntry(write, target, 'locked'),
+  const [, found, , early] = await pipeline(
+    () => takeLocks(runsHooks(write) ? [] : locksOfDeletion(type, context.model), write),
+    () => findEntry(write, target, 'deleted'),
     async () => (target === null ? undefined : lockLinksWithin(write, target)),
     async () => (target === null ? null : findParts(target)),
   );
@@ -61,6 +60,23 @@ export const prepareDelete = async (write: Write, id: number | null): Promise<Pr
     followers: [],
     undecided,
   });
+};
+
+/** Whether code of the project runs in the transaction, before the deletion or after it. */
+const runsHooks = ({ hooks }: Write): boolean => (hooks?.before('delete') ?? hooks?.after('delete')) !== undefined;
+
+/**
+ * The relations with two sides that hold links to or from entries of the type, and its siblings: what other writers lock before they
+ * change rows that the deletion deletes, too. Where hooks run, a deletion takes none: others would wait for them, and hooks that run
+ * behind these locks may write the same as these. Rows that lead to the entry are kept apart from it all the same: whoever adds one
+ * locks the entry, by a foreign key or `forReference`.
+ */
+const locksOfDeletion = (type: EntryType, model: Model): readonly string[] => {
+  const links = (it: EntryType): readonly LinkAttribute[] =>
+    [...it.attributes.values()].filter((attribute) => attribute.kind === 'link');
+  const leading = [...model.types.values()].flatMap((other) => links(other).filter((it) => it.target === type.uid));
+  const tables = [...links(type), ...leading].flatMap((it) => (it.inverse === null ? [] : [it.path.table]));
+  return type.localized ? [...tables, siblingsLock(type)] : tables;
 };
 
 /** Takes the lock of the entry, which updates hold while their hooks run. @param id null for that of a single type. */

@@ -28,10 +28,13 @@ export const entryWithId = (id: number): Which => ({
   values: [id],
 });
 
+/** How rows are locked that are read; `deleted` are those that are going to be. */
+export type RowLock = 'plain' | 'locked' | 'deleted';
+
 export const readEntries = async (
   type: EntryType,
   { key, rest, values }: Which,
-  lock: 'plain' | 'locked',
+  lock: RowLock,
   { dialect, tx }: { readonly dialect: Dialect; readonly tx: Tx },
 ): Promise<readonly StoredEntry[]> => {
   const statement = keptStatement(dialect, `entries ${type.table} ${lock} ${key}`, () => {
@@ -40,7 +43,8 @@ export const readEntries = async (
     // rows of components have no times
     const updatedAt = type.kind === 'component' ? sql`null` : dialect.jsonValue('epoch', column('updated_at'));
     const locale = type.localized ? column('locale') : sql`null`;
-    return sql`select ${column('id')}, ${publishedAt}, ${updatedAt}, ${locale} from ${sql.table(type.table)} e ${rest(dialect)}${lock === 'locked' ? dialect.forUpdate : sql``}`;
+    const suffix = { plain: sql``, locked: dialect.forUpdate, deleted: dialect.forDeletion }[lock];
+    return sql`select ${column('id')}, ${publishedAt}, ${updatedAt}, ${locale} from ${sql.table(type.table)} e ${rest(dialect)}${suffix}`;
   });
   const rows = (await tx.run(withValues(statement, values, dialect))) as readonly (readonly [
     number,

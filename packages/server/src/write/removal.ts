@@ -40,8 +40,9 @@ interface Owned {
 }
 
 /**
- * Deletes entries or components with their nested components and all dependent rows, those of a type together, and the
- * given ones last.
+ * Deletes entries or components with their nested components and all dependent rows: these in the order of their tables, whatever is
+ * deleted, because two deletions that have rows in common must not lock them crosswise; then the components and entries, those
+ * of a type together, and the given ones last.
  */
 export const removalOf = (
   roots: readonly Owned[],
@@ -63,20 +64,22 @@ export const removalOf = (
       found.push({ type: component, id: part.id });
     }
   }
-  return groupBy(found.reverse(), (it) => it.type.uid).flatMap((them) =>
-    removalOfRows(
-      them[0]!.type,
-      them.map((it) => it.id),
-      model,
-    ),
-  );
+  const groups = groupBy(found.reverse(), (it) => it.type.uid).map((them) => ({
+    type: them[0]!.type,
+    ids: them.map((it) => it.id),
+  }));
+  return [
+    ...groups
+      .flatMap(({ type, ids }) => dependentRemovals(type, ids, model))
+      .sort((a, b) => (a.table < b.table ? -1 : Number(a.table > b.table))),
+    ...groups.map(({ type, ids }): Operation => ({ kind: 'delete', table: type.table, column: 'id', ids, fixed: [] })),
+  ];
 };
 
-const removalOfRows = (type: EntryType, ids: readonly number[], model: Model): readonly Operation[] => [
+const dependentRemovals = (type: EntryType, ids: readonly number[], model: Model): readonly Operation[] => [
   ...partPathsOf(type).map(({ table, from }): Operation => ({ kind: 'delete', table, column: from, ids, fixed: [] })),
   ...morphRemovals(type, ids, model),
   ...linkPathsOf(type, model).flatMap((path) => unlink(path, ids)),
-  { kind: 'delete', table: type.table, column: 'id', ids, fixed: [] },
 ];
 
 /** The table of the entry's components, which holds those of all its attributes. */
@@ -117,10 +120,7 @@ const emptied = ({ path }: MorphAttribute, ids: readonly number[], fixed: readon
   ],
 });
 
-/**
- * How links to and from an entry are found: its own relations, and those of others that point to it. In the order of their tables,
- * whichever side is deleted: two deletions that lock rows of each other's must not do it crosswise.
- */
+/** How links to and from an entry are found: its own relations, and those of others that point to it. */
 const linkPathsOf = (type: EntryType, model: Model): readonly LinkPath[] => {
   const own = [...type.attributes.values()]
     .filter((it): it is LinkAttribute => it.kind === 'link' && it.source === 'relation')
@@ -130,9 +130,7 @@ const linkPathsOf = (type: EntryType, model: Model): readonly LinkPath[] => {
       .filter((it): it is LinkAttribute => it.kind === 'link' && it.target === type.uid && it.side === 'owner')
       .map(({ path }): LinkPath => ({ ...path, from: path.to, to: path.from })),
   );
-  return [...new Map([...own, ...others].map((path) => [pathKey(path), path])).values()].sort((a, b) =>
-    a.table < b.table ? -1 : Number(a.table > b.table),
-  );
+  return [...new Map([...own, ...others].map((path) => [pathKey(path), path])).values()];
 };
 
 /** A link that is a column of the entry itself goes with its row; one that is a column of another entry is emptied. */

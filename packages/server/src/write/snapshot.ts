@@ -253,13 +253,25 @@ export const newIdsStatement = (table: string, count: number, dialect: Dialect):
   );
 };
 
+/** How the entries are read that a change names; `referenced` are those that it leads to where no foreign key does. */
+export type TargetLock = 'plain' | 'referenced';
+
 /** Selects the ids that exist; of files with their media types. */
-export const existingStatement = (type: EntryType, ids: readonly number[], dialect: Dialect): Statement =>
-  targetsStatement('existing', type, ids, dialect, {});
+export const existingStatement = (
+  type: EntryType,
+  ids: readonly number[],
+  dialect: Dialect,
+  lock: TargetLock = 'plain',
+): Statement => targetsStatement('existing', type, ids, dialect, lock, {});
 
 /** The same with what permissions look at: the creator, and the locale. */
-export const governedStatement = (type: EntryType, ids: readonly number[], dialect: Dialect): Statement =>
-  targetsStatement('governed', type, ids, dialect, {
+export const governedStatement = (
+  type: EntryType,
+  ids: readonly number[],
+  dialect: Dialect,
+  lock: TargetLock,
+): Statement =>
+  targetsStatement('governed', type, ids, dialect, lock, {
     from: sql`t.created_by_id`,
     ...(type.localized ? { text: sql`t.locale` } : {}),
   });
@@ -269,14 +281,14 @@ const targetsStatement = (
   { uid, table }: EntryType,
   ids: readonly number[],
   dialect: Dialect,
+  lock: TargetLock,
   columns: Columns,
 ): Statement => {
-  const statement = keptStatement(
-    dialect,
-    `${what} ${table}`,
+  const statement = keptStatement(dialect, `${what} ${table} ${lock}`, () => {
+    const selected = columnsOf({ id: sql`t.id`, ...(uid === FILE_UID ? { text: sql`t.mime` } : {}), ...columns });
+    const suffix = lock === 'plain' ? sql`` : sql` order by t.id${dialect.forReference('t')}`;
     // a join: thousands of ids against a table without statistics would be compared one by one
-    () =>
-      sql`select ${columnsOf({ id: sql`t.id`, ...(uid === FILE_UID ? { text: sql`t.mime` } : {}), ...columns })} from ${dialect.idsTable} i join ${sql.table(table)} t on t.id = i.id`,
-  );
+    return sql`select ${selected} from ${dialect.idsTable} i join ${sql.table(table)} t on t.id = i.id${suffix}`;
+  });
   return withIds(statement, ids, dialect);
 };

@@ -9,7 +9,7 @@ import { namesVersion, tellsVersion } from '../read/etag.js';
 import type { Cell, Dialect, Statement } from '../sql/dialect.js';
 import { type AheadPart, type Change, type ParsedBody, parseChange } from './change.js';
 import { acceptBody, type CheckContext, type UniqueCell } from './checks.js';
-import { entryWithId, readEntries, type StoredEntry, type Which } from './entry.js';
+import { entryWithId, type RowLock, readEntries, type StoredEntry, type Which } from './entry.js';
 import type { OwnerKey } from './keys.js';
 import { renumberStatement } from './lists.js';
 import { entryLock, ignoredKeys } from './locales.js';
@@ -147,7 +147,7 @@ const firstEntry: Which = { key: 'first', rest: () => sql`order by e.id limit 1`
 export const findEntry = async (
   { request: { type, locale }, context, dialect, session }: Write,
   id: number | null,
-  lock: 'plain' | 'locked',
+  lock: RowLock,
 ): Promise<StoredEntry | null> => {
   const inLocale: Which = {
     key: 'locale',

@@ -275,6 +275,8 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   },
   unchanged,
   forUpdate: sql` for no key update`,
+  forDeletion: sql` for update`,
+  forReference: (table) => sql` for key share of ${sql.ref(table)}`,
   skipLocked: sql` for update skip locked`,
   engine: fixedStatement(
     `select 'PostgreSQL ' || current_setting('server_version'), pg_database_size(current_database())`,

@@ -229,6 +229,8 @@ export const sqliteDialect: Dialect = {
   lock: () => null,
   unchanged: () => null,
   forUpdate: sql``,
+  forDeletion: sql``,
+  forReference: () => sql``,
   skipLocked: sql``,
   engine: fixedStatement(
     `select 'SQLite ' || sqlite_version(), (select page_count from pragma_page_count) * (select page_size from pragma_page_size)`,
