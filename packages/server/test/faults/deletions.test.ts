@@ -1,7 +1,11 @@
 /** Deletions on PostgreSQL beside other writes: none waits for another in a circle, and no row that is left leads to what was deleted. */
+import { sql } from 'kysely';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { readRows } from '../../src/sql/dialect.js';
+import { type CodeProject, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
+import { codeRunner, runningController } from '../world/running.js';
 import { newSmallWorld, relation, type SmallProject, type SmallWorld } from '../world/small.js';
 
 const i18n = (localized: boolean) => ({ i18n: { localized } });
@@ -133,4 +137,56 @@ describe.runIf(dialects.includes('postgres'))('a deletion without hooks', () => 
       expect(await world.rows('notes_things_morphs')).toEqual([]);
     },
   );
+});
+
+const good = 'api::good.good';
+const files = {
+  ...typeFile('good', { text: { type: 'string' } }),
+  'src/api/run/routes/run.js': `module.exports = { routes: [{ method: 'POST', path: '/run', handler: 'run.run', config: { auth: false } }] };`,
+  'src/api/run/controllers/run.js': runningController,
+};
+
+describe.runIf(dialects.includes('postgres'))('deleteMany and updateMany of code', () => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    served = await serveCode('postgres', files);
+  });
+  afterAll(() => served.close());
+  beforeEach(() =>
+    run(`const rows = strapi.db.query('${good}');
+    await rows.deleteMany();
+    for (const id of [1, 2, 3]) await rows.create({ data: { id, text: 'first' } })`),
+  );
+  const { run } = codeRunner(() => served);
+  const statement = (text: string) => served.db.dialect.compile(sql`${sql.raw(text)}`);
+  /** Runs code while a transaction has run a statement, until the code waits for it. */
+  const whileHeld = async (held: string, code: string, then: string): Promise<unknown> => {
+    let answer: Promise<unknown> = Promise.resolve();
+    await served.db.write(async (tx) => {
+      await tx.run(statement(held));
+      answer = run(code);
+      while ((await served.db.read(() => readRows(statement(waiting))))[0]![0] === 0);
+      await tx.run(statement(then));
+    });
+    return answer;
+  };
+
+  it.each([
+    ['deleteMany', '', []],
+    ['updateMany', `, data: { text: 'second' }`, ['second', 'second']],
+  ])('pass over rows that others have deleted meanwhile, and do not count them: %s', async (method, data, left) => {
+    const code = `return strapi.db.query('${good}').${method}({ where: { text: 'first' }${data} })`;
+    expect(await whileHeld('delete from goods where id = 2', code, 'select 1')).toEqual({ count: 2 });
+    const texts = `return (await strapi.db.query('${good}').findMany()).map((it) => it.text)`;
+    expect(await run(texts)).toEqual(left);
+  });
+
+  it.each([
+    ['deleteMany', ''],
+    ['updateMany', `, data: { text: 'second' }`],
+  ])('lock rows in the order of their ids, whatever they are sorted by: %s', async (method, data) => {
+    const code = `return strapi.db.query('${good}').${method}({ orderBy: { id: 'desc' }${data} })`;
+    const free = 'select 1 from goods where id = 3 for update nowait';
+    expect(await whileHeld('select 1 from goods where id = 1 for update', code, free)).toEqual({ count: 3 });
+  });
 });

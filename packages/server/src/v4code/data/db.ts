@@ -3,7 +3,7 @@ import { type Issue, issueKinds, Refusal, statusOf } from '../../errors.js';
 import { limits } from '../../limits.js';
 import type { Uid } from '../../model/model.js';
 import { type Callable, isMembers, type Members } from '../loading/parts.js';
-import { faultOfCode, ValidationError } from '../strapi-utils/errors.js';
+import { faultOfCode, NotFoundError, ValidationError } from '../strapi-utils/errors.js';
 import { refused } from '../strapi-utils/guards.js';
 import type { Entities, Entity, WriteOptions } from './entities.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
@@ -105,6 +105,23 @@ export const newQueryEngine = (
     return objectOf(data);
   };
 
+  /**
+   * Writes each row that is meant, but for those that others delete meanwhile, in the order of ids: two that lock the same rows must not
+   * do it crosswise.
+   */
+  const forEach = async (params: FindParams, change: (id: number) => Promise<unknown>): Promise<{ count: number }> => {
+    const found = await reads.find(rowsMeant(params));
+    let count = 0;
+    for (const id of found.map((it) => it.id).sort((a, b) => a - b))
+      try {
+        await change(id);
+        count += 1;
+      } catch (fault) {
+        if (!(fault instanceof NotFoundError)) throw fault;
+      }
+    return { count };
+  };
+
   const engine: QueryEngine = {
     findOne: (params = {}) => reads.findOne(params),
     findMany: (params = {}) => withHooks('FindMany', params, reads.find),
@@ -147,17 +164,13 @@ export const newQueryEngine = (
       }),
     updateMany: (params) =>
       withManyHooks('UpdateMany', params, async (it) => {
-        const found = await reads.find(rowsMeant(it));
-        for (const { id } of found)
-          await entities.update(uid, id, objectOf((it as WriteParams).data), { rules: 'bare', operation: null });
-        return { count: found.length };
+        const { data } = it as WriteParams;
+        return forEach(it, (id) => entities.update(uid, id, objectOf(data), { rules: 'bare', operation: null }));
       }),
     deleteMany: (params = {}) =>
-      withManyHooks('DeleteMany', params, async (it) => {
-        const found = await reads.find(rowsMeant(it));
-        for (const { id } of found) await entities.remove(uid, id, { rules: 'bare', operation: null });
-        return { count: found.length };
-      }),
+      withManyHooks('DeleteMany', params, (it) =>
+        forEach(it, (id) => entities.remove(uid, id, { rules: 'bare', operation: null })),
+      ),
     load: async ({ id }, fields, params = {}) => {
       const names = typeof fields === 'string' ? [fields] : fields;
       const populate = Object.fromEntries(names.map((it) => [it, params]));
