@@ -247,7 +247,9 @@ export const openPostgres = async (
    * they would do so again. None waits for its turn longer than for a lock: the one before may be waiting for it.
    */
   const inTurn = <T>(attempt: () => Promise<T>): Promise<T> => {
-    const turn = Promise.race([repetition, setTimeout(limits.lockMsMax, undefined, { ref: false })]).then(attempt);
+    const waiting = new AbortController();
+    const longest = setTimeout(limits.lockMsMax, undefined, { ref: false, signal: waiting.signal }).catch(ignore);
+    const turn = Promise.race([repetition.finally(() => waiting.abort()), longest]).then(attempt);
     repetition = turn.then(ignore, ignore);
     return turn;
   };
