@@ -67,7 +67,8 @@ export const newPackages = (
       if (!type) throw new TypeError('sanitize takes the content type: strapi.getModel(uid)');
       if (!isMembers(query)) return query;
       const caller = auth === undefined ? null : native().callerOfAuth(auth);
-      return sanitizeQuery(query, type, { native: native(), caller, model, gate: gateOf(caller, model) });
+      const gate = gateOf(caller, model);
+      return sanitizeQuery(query, type, { native: native(), caller, isClients: false, model, gate });
     },
   };
 

@@ -33,6 +33,8 @@ export interface Contexts {
   route(ctx: object, params: Readonly<Record<string, string>>, path: string): void;
   /** The query as code has changed it; null if it is what the URL says. */
   changedQuery(ctx: Koa.Context): ChangedQuery | null;
+  /** The query of the URL, as long as code has not seen it and so can have put nothing into it; null from then on. */
+  unseenQuery(ctx: Koa.Context): Record<string, unknown> | null;
   /** The query of the URL that was asked for, whatever code has made of it. */
   askedQuery(ctx: object): Record<string, unknown>;
 }
@@ -109,6 +111,11 @@ export const newContexts = async (settings: {
     changedQuery: (ctx) => {
       const given = givenQuery(ctx);
       return given && newChangedQuery(given, isStandIn(ctx) ? {} : parse(ctx.request.querystring), textOf);
+    },
+    unseenQuery: (ctx) => {
+      if (isStandIn(ctx) || (ctx.request as QueriedRequest)[QUERY] !== undefined) return null;
+      const { querystring } = ctx.request;
+      return querystring === searchOf(ctx.originalUrl) ? parse(querystring) : null;
     },
     askedQuery: (ctx) => parse(searchOf((ctx as Koa.Context).originalUrl)),
   };

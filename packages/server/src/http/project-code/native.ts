@@ -232,12 +232,14 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
       const query = objectQuery(withPlainParameters(lookedAt(given)) as QueryObject);
       catchable(() => unwrap(site.reader.check({ action, type, id: null, query }, context)));
     },
-    allowedQuery: (given, type, whose) => {
+    unseenQuery: (ctx) => contexts.unseenQuery(requestOf(ctx)),
+    allowedQuery: (given, type, { caller: whose, isClients }) => {
       const caller: KnownCaller = { ...(whose ?? anyCaller), who: { kind: 'public' } };
       const ctx = requestContext();
       const whole = {
         reader: site.reader,
         context: contextFor(type, { caller, defaultLocale: null, format: 'v4' }, {}, site),
+        isClients,
         ...(ctx ? { before: () => contexts.askedQuery(ctx) } : {}),
       };
       return catchable(() => allowedQuery(given, type, whole));

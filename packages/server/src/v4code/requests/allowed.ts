@@ -1,6 +1,7 @@
 /** What is left of a query when its caller may not ask for all of it. */
 import cloneDeep from 'lodash/cloneDeep.js';
 import isEqual from 'lodash/isEqual.js';
+import mapValues from 'lodash/mapValues.js';
 import once from 'lodash/once.js';
 import { type Caller, newGate, serverGate } from '../../access/access.js';
 import { type Issue, type IssueCode, Refusal } from '../../errors.js';
@@ -9,10 +10,11 @@ import { objectQuery, type QueryObject } from '../../query/objects.js';
 import type { ResolveContext } from '../../query/resolve.js';
 import type { Gate, ReadAction } from '../../query/selection.js';
 import type { Reader } from '../../read/find.js';
-import { isEverything, isGroup, withPlainParameters } from '../data/queries.js';
+import { isEverything, withPlainParameters } from '../data/queries.js';
 import { type Populating, withPermittedPopulate } from '../data/query-changes.js';
-import type { Members } from '../loading/parts.js';
+import { isMembers, type Members } from '../loading/parts.js';
 import type { Native } from '../native.js';
+import { isPlainCondition } from '../strapi-utils/dates.js';
 
 /** Null stands for a query of which nobody's rights are asked: everything but private attributes is allowed. */
 export const gateOf = (caller: Caller | null, model: Model): Gate => (caller ? newGate(caller, model) : serverGate);
@@ -24,9 +26,14 @@ export const sanitizeQuery = (
   {
     native,
     caller,
+    isClients,
     ...populating
-  }: Populating & { readonly native: Pick<Native, 'allowedQuery'>; readonly caller: Caller | null },
-): Members => withPermittedPopulate(native.allowedQuery(query, type, caller), type, populating);
+  }: Populating & {
+    readonly native: Pick<Native, 'allowedQuery'>;
+    readonly caller: Caller | null;
+    readonly isClients: boolean;
+  },
+): Members => withPermittedPopulate(native.allowedQuery(query, type, { caller, isClients }), type, populating);
 
 /** What v4 looks into; any other parameter stays as it is, be it the project's own. */
 const looked: readonly string[] = ['filters', 'sort', 'fields', 'populate'];
@@ -37,7 +44,9 @@ export const lookedAt = (query: Members): Members =>
 
 /**
  * A query without what v4 takes out of it: names that the caller may not use or that do not exist, and what is ignored. All else that is
- * refused is a refusal, because a bound or a value may concern what code has put in as well as what a client has.
+ * refused is a refusal, because a bound or a value may concern what code has put in as well as what a client has; and so is every
+ * condition: without it more is found, and a client can send the same one as code has put in.
+ * @param isClients whether code can have put nothing into it: conditions that the server ignores go only then.
  * @param before the query of the request, which code may have changed; the query itself by default.
  */
 export const allowedQuery = (
@@ -47,19 +56,21 @@ export const allowedQuery = (
     reader,
     context,
     action = type.kind === 'single' ? 'single' : 'find',
+    isClients = true,
     before = () => query,
   }: {
     readonly reader: Reader;
     readonly context: ResolveContext;
     readonly action?: ReadAction;
+    readonly isClients?: boolean;
     readonly before?: () => Members;
   },
 ): Members => {
   const parameters = (areLooked: boolean): Members =>
     Object.fromEntries(Object.entries(query).filter(([name]) => looked.includes(name) === areLooked));
-  const allowed = cloneDeep(withPlainParameters(parameters(true)));
-  const goes = (it: Issue): boolean => {
-    const fate = fateOf(it, memberAt(allowed, it.path), before);
+  const allowed = cloneDeep(readable(withPlainParameters(parameters(true))));
+  const goes = (it: Issue, condition: 'ignored' | 'refused'): boolean => {
+    const fate = fateOf(it, memberAt(allowed, it.path), { condition, before });
     if (fate === 'refused') throw new Refusal(it);
     return fate === 'removed';
   };
@@ -71,8 +82,8 @@ export const allowedQuery = (
     if (others.length > 0) throw new Refusal(...others);
     const removed = lastFirst(issues).filter((it) =>
       checked.ok
-        ? isUnderstood(allowed, it, type) && goes(it) && removeIgnored(allowed, it)
-        : goes(it) && removePart(allowed, it.path),
+        ? isUnderstood(allowed, it, type) && goes(it, isClients ? 'ignored' : 'refused') && removeIgnored(allowed, it)
+        : goes(it, 'refused') && removePart(allowed, it.path),
     );
     if (removed.length > 0) continue;
     // a number of entries that code alone has set stays: the entity service knows it
@@ -80,6 +91,58 @@ export const allowedQuery = (
       return { ...parameters(false), ...allowed };
     throw new Refusal(...issues);
   }
+};
+
+/**
+ * Options in forms that v4 knows and the read line does not: none in place of empty ones, texts for the objects among other texts in
+ * `sort`, and no indexes among the names of `populate`, which are of a list or a text that code has spread.
+ */
+const readable = (options: Members): Members =>
+  mapValues(
+    without(options, (it, name) => name === 'filters' && isBlank(it)),
+    (it, name) => {
+      if (name === 'filters' && isPlainCondition(it)) return readableFilters(it);
+      if (name === 'sort' && Array.isArray(it) && it.some((one) => typeof one === 'string'))
+        return it.flatMap(sortTexts);
+      return name === 'populate' && isMembers(it) ? readablePopulate(it) : it;
+    },
+  );
+
+/** Code that adds conditions to `filters=` or `filters[]=` puts what is empty into a group, or spreads it. */
+const readableFilters = (filters: Members): Members =>
+  mapValues(
+    without(filters, (it, name) => isIndex(name) && isBlank(it)),
+    (it, name) => (name === '$and' && Array.isArray(it) ? it.filter((one) => !isBlank(one)).map(inGroup) : it),
+  );
+
+const inGroup = (it: unknown): unknown => (isPlainCondition(it) ? readableFilters(it) : it);
+
+const readablePopulate = (populate: Members): Members =>
+  mapValues(
+    without(populate, (it, name) => it === '' || isIndex(name)),
+    (it) => {
+      if (!isMembers(it)) return it;
+      const options = readable(it);
+      const { on } = options;
+      if (!isMembers(on)) return options;
+      return { ...options, on: mapValues(on, (inner) => (isMembers(inner) ? readable(inner) : inner)) };
+    },
+  );
+
+const without = (members: Members, isLeftOut: (it: unknown, name: string) => boolean): Members =>
+  Object.fromEntries(Object.entries(members).filter(([name, it]) => !isLeftOut(it, name)));
+
+/** `filters=`, `filters[]=`. */
+const isBlank = (value: unknown): boolean =>
+  value === '' || (Array.isArray(value) && value.length > 0 && value.every((it) => it === '' || it === null));
+
+/** `{ author: { name: 'desc' } }` is `author.name:desc`. What is no sort stays, and is refused. */
+const sortTexts = (sort: unknown): readonly unknown[] => {
+  const inside = (given: unknown, names: readonly string[]): readonly unknown[] => {
+    if (isMembers(given)) return Object.entries(given).flatMap(([name, it]) => inside(it, [...names, name]));
+    return [typeof given === 'string' ? `${names.join('.')}:${given}` : sort];
+  };
+  return isMembers(sort) ? inside(sort, []) : [sort];
 };
 
 /** Faults of a name, which v4 takes out with all that is below it. */
@@ -101,45 +164,33 @@ const names: ReadonlySet<IssueCode> = new Set<IssueCode>([
 ]);
 
 /**
- * What becomes of a part of which a name is refused or ignored. A condition goes only if it is exactly what the client has sent: whatever code
- * has put in or merged with it is refused. Elsewhere a name goes by itself, whoever has given it, because less is shown without it;
- * several names in one text and whole options go if they are the client's alone.
+ * What becomes of a part of which a name is refused or ignored. Elsewhere than in a condition a name goes by itself, whoever has given it,
+ * because less is shown without it; several names in one text and whole options go if they are the client's alone.
  */
-const fateOf = ({ code, path }: Issue, part: unknown, before: () => Members): 'removed' | 'kept' | 'refused' => {
+const fateOf = (
+  { code, path }: Issue,
+  part: unknown,
+  { condition, before }: { readonly condition: 'ignored' | 'refused'; readonly before: () => Members },
+): 'removed' | 'kept' | 'refused' => {
+  const isCondition = conditionsAt(path) !== -1;
+  if (isCondition && condition === 'refused') return 'refused';
   if (part === undefined) return 'kept';
-  const start = conditionsAt(path);
-  const asked = start === -1 ? valuesAsked(before(), path) : conditionsAsked(before(), path, start);
+  if (isCondition) return 'removed';
+  const asked = valuesAsked(before(), path);
   if (asked.some((it) => isEqual(it, part))) return 'removed';
-  if (start !== -1) return 'refused';
   if (code === 'query.populate-with-pagination') return asked.length > 0 ? 'refused' : 'kept';
   const isOption = understood.has(code) || (path.length === optionAt(path) + 1 && path.at(-1) !== 'populate');
   const isSeveral = typeof part === 'string' && part.includes(',');
   return isOption || isSeveral ? 'refused' : 'removed';
 };
 
-/** What the request has where a condition is. Code may have put its conditions into a group. */
-const conditionsAsked = (before: Members, path: readonly string[], start: number): readonly unknown[] => {
-  const rest = path.slice(start + 1);
-  const at = rest.findIndex((it) => !isGroup(it) && !isIndex(it));
-  return groupsIn(memberAt(before, path.slice(0, start + 1)))
-    .map((it) => memberAt(it, at === -1 ? [] : rest.slice(at)))
-    .filter((it) => it !== undefined);
-};
-
-/** What the request has where another part is. Code may have made a list of it, or have put items of its own in front. */
+/** What the request has where the part is. Code may have made a list of it, or have put items of its own in front. */
 const valuesAsked = (before: Members, path: readonly string[]): readonly unknown[] => {
   const value = memberAt(before, isIndex(path.at(-1)!) ? path.slice(0, -1) : path);
   return value === undefined ? [] : [value].flat();
 };
 
 const isIndex = (name: string): boolean => /^\d+$/.test(name);
-
-/** Conditions, and those inside their groups. */
-const groupsIn = (conditions: unknown): readonly unknown[] => {
-  if (!isHolder(conditions)) return [conditions];
-  const inner = Object.entries(conditions).filter(([name]) => Array.isArray(conditions) || isGroup(name));
-  return [conditions, ...inner.flatMap(([, it]) => groupsIn(it))];
-};
 
 // a start does without: to make the first one takes several milliseconds
 const inOrder = once(() => new Intl.Collator('en', { numeric: true }));

@@ -161,8 +161,15 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
       keepsCreators: type.populateCreatorFields && native().addsCreators(ctx),
     };
   };
-  const sanitized = (ctx: CodeContext): Members =>
-    sanitizeQuery(queryIn(ctx), type, { native: native(), caller: native().callerOf(ctx), ...populating(ctx) });
+  const sanitized = (ctx: CodeContext): Members => {
+    const unseen = native().unseenQuery(ctx);
+    return sanitizeQuery(queryIn({ query: unseen ?? ctx.query }), type, {
+      native: native(),
+      caller: native().callerOf(ctx),
+      isClients: unseen !== null,
+      ...populating(ctx),
+    });
+  };
 
   const shared = {
     validateQuery: async (ctx: CodeContext) => void native().validateQuery(ctx, type),
@@ -265,7 +272,7 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
 };
 
 /** The whole query, with parameters that only the project knows, in the forms that the entity service knows. */
-const queryIn = ({ query }: CodeContext): Members => {
+const queryIn = ({ query }: Pick<CodeContext, 'query'>): Members => {
   const given = pickBy(query, (it) => it !== undefined);
   return given['locale'] === null ? { ...given, locale: '' } : given;
 };
