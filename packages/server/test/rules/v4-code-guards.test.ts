@@ -876,6 +876,9 @@ describe('a guard that keeps what it could not find', () => {
       client: `{ policies: ['global::client'] }`,
       store: `{ policies: ['global::store'] }`,
       groups: `{ policies: ['global::groups'] }`,
+      operator: `{ policies: ['global::operator'] }`,
+      service: `{ policies: ['global::service'] }`,
+      sent: `{ policies: ['global::sent'] }`,
       traced: `{ policies: ['global::traced'] }`,
     };
     const routes = Object.entries(guards).map(
@@ -883,7 +886,7 @@ describe('a guard that keeps what it could not find', () => {
         `{ method: 'GET', path: '/${name}', handler: () => 'open', config: { auth: false, ...${config} } },`,
     );
     served = await serveCode('sqlite', {
-      ...typeFile('note', { title: text }),
+      ...typeFile('note', { title: text, meta: { type: 'json' } }),
       'src/api/note/routes/kept.js': `module.exports = { routes: [ ${routes.join('\n')}
         { method: 'GET', path: '/action', handler: () => { try { return strapi.db.metadata; } catch { return 'open'; } }, config: { auth: false } },
       ] };`,
@@ -895,12 +898,18 @@ describe('a guard that keeps what it could not find', () => {
         Object.entries({
           store: `strapi.db.query('strapi::core-store').findMany()`,
           groups: asking('findMany', `{ groupBy: 'title' }`),
+          operator: asking('findMany', `{ where: { meta: { $contains: 'deny' } } }`),
+          service: entities('findMany', `{ filters: { $or: [{ meta: ['deny'] }] } }`),
         }).map(([name, ask]) => [
           `src/policies/${name}.js`,
           `const quiet = require('../utils/quiet'); let rows;
             module.exports = async (ctx, config, { strapi }) => { rows ??= await quiet(() => ${ask}); return rows.length === 0; };`,
         ]),
       ),
+      'src/policies/sent.js': `const quiet = require('../utils/quiet');
+        module.exports = async ({ request: { query } }, config, { strapi }) =>
+          (await quiet(() => ${entities('findMany', '{ filters: { $and: [{ id: query.id }] } }')})).length === 0 &&
+          (await quiet(() => ${asking('findMany', '{ where: { id: query.id, meta: query.meta } }')})).length === 0;`,
       // what a library makes of stacks
       'src/policies/traced.js': `const quiet = require('../utils/quiet'); let rows;
         module.exports = async (ctx, config, { strapi }) => {
@@ -921,12 +930,21 @@ describe('a guard that keeps what it could not find', () => {
   });
   afterAll(() => served.close());
 
-  it.each(['memo', 'cached', 'early', 'store', 'groups', 'traced'])('opens no route from then on: %s', async (name) => {
+  it.each([
+    ['memo', 500],
+    ['cached', 500],
+    ['early', 500],
+    ['store', 500],
+    ['groups', 500],
+    ['operator', 500],
+    // what clients are told of conditions
+    ['service', 400],
+    ['traced', 500],
+  ])('opens no route from then on: %s', async (name, status) => {
     const statuses = [];
     for (let i = 0; i < 3; i++) statuses.push((await served.json('GET', `/api/${name}`)).status);
-    expect(statuses).toEqual([500, 500, 500]);
+    expect(statuses).toEqual([status, status, status]);
   });
-
   it('opens none of its routes, and leaves others alone', async () => {
     await served.json('GET', '/api/memo');
     expect((await served.json('GET', '/api/again')).status).toBe(500);
@@ -936,6 +954,9 @@ describe('a guard that keeps what it could not find', () => {
   it('goes on where only the request was refused', async () => {
     expect((await served.json('GET', '/api/client?by=$none')).status).toBe(500);
     expect((await served.json('GET', '/api/client?by=$eq')).status).toBe(200);
+    for (const sent of ['id[$contains]=1&meta=1', 'id=7&meta[$contains]=1', 'id=7&meta[]=1'])
+      expect((await served.json('GET', `/api/sent?${sent}`)).status).toBeGreaterThanOrEqual(400);
+    expect((await served.json('GET', '/api/sent?id=7&meta=1')).status).toBe(200);
   });
 
   it('is told of where it is no guard, once for each place', async () => {
