@@ -1,6 +1,7 @@
 /** `strapi.cron` and the tasks of `config/server`: rules in node-schedule's forms, run by one process of a server. */
 import type { CronOptions, Cron as Job } from 'croner';
 import type { FastifyBaseLogger } from 'fastify';
+import { outside } from './data/scope.js';
 import { CodeFault } from './loading/load.js';
 import { type Callable, isCallable, isMembers, type Members } from './loading/parts.js';
 
@@ -49,7 +50,7 @@ export const newCron = ({ Scheduler, strapi, log, isRunner }: CronDeps): Cron =>
     };
     const schedule = (): Job => {
       try {
-        return new Scheduler(when, { ...bounds, unref: true }, () => void run());
+        return new Scheduler(when, { ...bounds, unref: true }, () => void outside(run));
       } catch (fault) {
         throw new CodeFault(`the rule of the cron task "${key}" cannot be read: ${(fault as Error).message}`);
       }

@@ -1,7 +1,12 @@
 /** Guards that code of v4 projects puts up: in folders of any spelling, around core actions, by what schemas say, on every route. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { placeOf } from '../../src/v4code/loading/env.js';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
+import { newFolder } from '../world/folders.js';
 
 const text = { type: 'string' };
 const index = (register: string, bootstrap = ''): Readonly<Record<string, string>> => ({
@@ -743,6 +748,29 @@ describe('what guards use and is not here', () => {
   });
 });
 
+describe('the place of a fault', () => {
+  it.each(['site (2)', 'a:b', 'new [1] site', 'of 50%'])('is found whatever the folder is called: %s', async (name) => {
+    const dir = path.join(newFolder(), name);
+    fs.mkdirSync(path.join(dir, 'src'), { recursive: true });
+    for (const [file, source] of Object.entries({
+      'old.js': `\nmodule.exports = () => { throw new Error('no'); };`,
+      'new.mjs': `\nexport default () => { throw new Error('no'); };`,
+    })) {
+      fs.writeFileSync(path.join(dir, 'src', file), source);
+      const { default: fail } = (await import(pathToFileURL(path.join(dir, 'src', file)).href)) as {
+        readonly default: () => never;
+      };
+      let fault: unknown;
+      try {
+        fail();
+      } catch (thrown) {
+        fault = thrown;
+      }
+      expect(placeOf(fault, dir)).toEqual({ file: `src/${file}`, line: 2 });
+    }
+  });
+});
+
 const aNote = 'api::note.note';
 const asking = (method: string, params: string): string => `strapi.db.query('${aNote}').${method}(${params})`;
 const entities = (method: string, params: string): string => `strapi.entityService.${method}('${aNote}', ${params})`;
@@ -846,14 +874,19 @@ describe('a guard that keeps what it could not find', () => {
       cached: `{ middlewares: ['global::cached'] }`,
       early: `{ middlewares: ['global::early'] }`,
       client: `{ policies: ['global::client'] }`,
-      model: `{ policies: ['global::model'] }`,
+      store: `{ policies: ['global::store'] }`,
+      groups: `{ policies: ['global::groups'] }`,
+      operator: `{ policies: ['global::operator'] }`,
+      service: `{ policies: ['global::service'] }`,
+      sent: `{ policies: ['global::sent'] }`,
+      traced: `{ policies: ['global::traced'] }`,
     };
     const routes = Object.entries(guards).map(
       ([name, config]) =>
         `{ method: 'GET', path: '/${name}', handler: () => 'open', config: { auth: false, ...${config} } },`,
     );
     served = await serveCode('sqlite', {
-      ...typeFile('note', { title: text }),
+      ...typeFile('note', { title: text, meta: { type: 'json' } }),
       'src/api/note/routes/kept.js': `module.exports = { routes: [ ${routes.join('\n')}
         { method: 'GET', path: '/action', handler: () => { try { return strapi.db.metadata; } catch { return 'open'; } }, config: { auth: false } },
       ] };`,
@@ -861,10 +894,31 @@ describe('a guard that keeps what it could not find', () => {
       'src/policies/memo.js': `const quiet = require('../utils/quiet'); let rows;
         module.exports = async (ctx, config, { strapi }) => { rows ??= await quiet(() => ${kept}); return rows.length === 0; };`,
       'src/policies/other.js': `module.exports = () => true;`,
+      ...Object.fromEntries(
+        Object.entries({
+          store: `strapi.db.query('strapi::core-store').findMany()`,
+          groups: asking('findMany', `{ groupBy: 'title' }`),
+          operator: asking('findMany', `{ where: { meta: { $contains: 'deny' } } }`),
+          service: entities('findMany', `{ filters: { $or: [{ meta: ['deny'] }] } }`),
+        }).map(([name, ask]) => [
+          `src/policies/${name}.js`,
+          `const quiet = require('../utils/quiet'); let rows;
+            module.exports = async (ctx, config, { strapi }) => { rows ??= await quiet(() => ${ask}); return rows.length === 0; };`,
+        ]),
+      ),
+      'src/policies/sent.js': `const quiet = require('../utils/quiet');
+        module.exports = async ({ request: { query } }, config, { strapi }) =>
+          (await quiet(() => ${entities('findMany', '{ filters: { $and: [{ id: query.id }] } }')})).length === 0 &&
+          (await quiet(() => ${asking('findMany', '{ where: { id: query.id, meta: query.meta } }')})).length === 0;`,
+      // what a library makes of stacks
+      'src/policies/traced.js': `const quiet = require('../utils/quiet'); let rows;
+        module.exports = async (ctx, config, { strapi }) => {
+          Error.prepareStackTrace = (fault, frames) => frames;
+          try { rows ??= await quiet(() => ${kept}); } finally { Error.prepareStackTrace = undefined; }
+          return rows.length === 0;
+        };`,
       'src/policies/client.js': `const quiet = require('../utils/quiet');
         module.exports = async ({ request }, config, { strapi }) => (await quiet(() => ${asking('findMany', `{ where: { title: { [request.query.by]: 'deny' } } }`)})).length === 0;`,
-      'src/policies/model.js': `const quiet = require('../utils/quiet');
-        module.exports = async ({ request }, config, { strapi }) => { await quiet(() => strapi.query(request.query.uid)); return true; };`,
       'src/middlewares/cached.js': `const quiet = require('../utils/quiet'); let rows;
         module.exports = (config, { strapi }) => async (ctx, next) => { rows ??= await quiet(() => ${kept}); return rows.length === 0 ? next() : ctx.forbidden(); };`,
       'src/middlewares/early.js': `const quiet = require('../utils/quiet');
@@ -876,12 +930,21 @@ describe('a guard that keeps what it could not find', () => {
   });
   afterAll(() => served.close());
 
-  it.each(['memo', 'cached', 'early'])('opens no route from then on: %s', async (name) => {
+  it.each([
+    ['memo', 500],
+    ['cached', 500],
+    ['early', 500],
+    ['store', 500],
+    ['groups', 500],
+    ['operator', 500],
+    // what clients are told of conditions
+    ['service', 400],
+    ['traced', 500],
+  ])('opens no route from then on: %s', async (name, status) => {
     const statuses = [];
     for (let i = 0; i < 3; i++) statuses.push((await served.json('GET', `/api/${name}`)).status);
-    expect(statuses).toEqual([500, 500, 500]);
+    expect(statuses).toEqual([status, status, status]);
   });
-
   it('opens none of its routes, and leaves others alone', async () => {
     await served.json('GET', '/api/memo');
     expect((await served.json('GET', '/api/again')).status).toBe(500);
@@ -891,8 +954,9 @@ describe('a guard that keeps what it could not find', () => {
   it('goes on where only the request was refused', async () => {
     expect((await served.json('GET', '/api/client?by=$none')).status).toBe(500);
     expect((await served.json('GET', '/api/client?by=$eq')).status).toBe(200);
-    expect((await served.json('GET', '/api/model?uid=webhook')).status).toBe(500);
-    expect((await served.json('GET', `/api/model?uid=${aNote}`)).status).toBe(200);
+    for (const sent of ['id[$contains]=1&meta=1', 'id=7&meta[$contains]=1', 'id=7&meta[]=1'])
+      expect((await served.json('GET', `/api/sent?${sent}`)).status).toBeGreaterThanOrEqual(400);
+    expect((await served.json('GET', '/api/sent?id=7&meta=1')).status).toBe(200);
   });
 
   it('is told of where it is no guard, once for each place', async () => {
@@ -1038,6 +1102,95 @@ describe('what guards share', () => {
     expect(served.logged.filter((it) => it.includes('access must not depend on it')).join('')).toContain(
       'src/api/note/services/inlined.js:2: strapi.db.connection',
     );
+  });
+});
+
+describe('what guards begin and others do', () => {
+  let served: CodeProject;
+  const routes: Readonly<Record<string, string>> = {
+    batched: `middlewares: ['api::hit.batched']`,
+    looped: `policies: [(ctx, config, { strapi }) => strapi.service('api::hit.looped').may()]`,
+    listened: `policies: ['listened']`,
+    hooked: `middlewares: ['api::hit.hooked']`,
+    reloading: `middlewares: ['api::hit.reloading']`,
+  };
+  beforeAll(async () => {
+    served = await serveCode('sqlite', {
+      ...typeFile('hit', { title: text }),
+      'src/api/hit/routes/own.js': `module.exports = { routes: [ ${Object.entries(routes)
+        .map(
+          ([name, config]) =>
+            `{ method: 'GET', path: '/${name}', handler: () => 'open', config: { auth: false, ${config} } },`,
+        )
+        .join('\n')}
+        { method: 'GET', path: '/reload', handler: async () => { await require('../middlewares/reloading').reload(); return 'reloaded'; },
+          config: { auth: false, middlewares: ['api::hit.reloading'] } },
+        { method: 'GET', path: '/work', handler: async ({ query }) => { await strapi.works[query.of](query); return 'done'; }, config: { auth: false } },
+      ] };`,
+      ...index(
+        'strapi.works = {};',
+        `strapi.eventHub.on('entry.create', async () => { await require('./utils/absent')(strapi); strapi.heard?.(); });`,
+      ),
+      'src/utils/absent.js': `module.exports = async (strapi) => { try { return strapi.db.metadata; } catch { return null; } };`,
+      // work that is begun while a guard is made, and asks with what clients send later
+      'src/utils/loop.js': `module.exports = (strapi, name) => {
+          let next;
+          const ask = async (title) => { try { await strapi.db.query('api::hit.hit').findOne({ where: { title } }); } catch {} };
+          (async () => { for (;;) { const { title, done } = await new Promise((it) => { next = it; }); await ask(title); done(); } })();
+          strapi.works[name] = ({ title }) => new Promise((done) => { next({ title, done }); });
+        };`,
+      'src/api/hit/middlewares/batched.js': `module.exports = (config, { strapi }) => { require('../../../utils/loop')(strapi, 'batched'); return (ctx, next) => next(); };`,
+      'src/api/hit/services/looped.js': `module.exports = ({ strapi }) => { require('../../../utils/loop')(strapi, 'looped'); return { may: () => true }; };`,
+      'src/api/hit/policies/listened.js': `module.exports = async (ctx, config, { strapi }) => {
+        const heard = new Promise((done) => { strapi.heard = done; });
+        await strapi.entityService.create('api::hit.hit', { data: { title: 'listened' } });
+        await heard;
+        return true;
+      };`,
+      // what a hook leaves behind after the request has gone on
+      'src/api/hit/content-types/hit/lifecycles.js': `module.exports = { afterCreate({ result }) {
+        if (result.title !== 'hooked') return;
+        let begin;
+        const left = new Promise((it) => { begin = it; }).then(() => strapi.service('api::hit.stats').refresh());
+        strapi.works.hooked = () => { begin(); return left.catch(() => {}); };
+      } };`,
+      'src/api/hit/services/stats.js': `module.exports = ({ strapi }) => ({ refresh: () => strapi.db.connection });`,
+      'src/api/hit/middlewares/hooked.js': `module.exports = (config, { strapi }) => async (ctx, next) => {
+        await next();
+        await strapi.entityService.create('api::hit.hit', { data: { title: 'hooked' } });
+      };`,
+      // an action behind the middleware runs a function of its file
+      'src/utils/rules.js': `module.exports = async (strapi) => { await null; return strapi.db.connection; };`,
+      'src/api/hit/middlewares/reloading.js': `let rules = null;
+        const reload = async () => { try { rules = await require('../../../utils/rules')(strapi); } catch { rules = []; } };
+        module.exports = () => async (ctx, next) => (ctx.path === '/api/reload' || rules?.length === 0 ? next() : ctx.forbidden());
+        module.exports.reload = reload;`,
+    });
+  });
+  afterAll(() => served.close());
+  const statusOf = async (path: string): Promise<number> => (await served.json('GET', `/api/${path}`)).status;
+
+  it.each(['batched', 'looped'])('closes none for good by what clients have sent: %s', async (name) => {
+    expect(await statusOf(name)).toBe(200);
+    expect(await statusOf(`work?of=${name}&title[$none]=1`)).toBe(200);
+    expect(await statusOf(name)).toBe(200);
+  });
+
+  it('is not their own if listeners do it', async () => {
+    expect(await statusOf('listened')).toBe(200);
+    expect(await statusOf('listened')).toBe(200);
+  });
+
+  it('is not their own if a hook has left it behind', async () => {
+    expect(await statusOf('hooked')).toBe(200);
+    expect(await statusOf('work?of=hooked')).toBe(200);
+    expect(await statusOf('hooked')).toBe(200);
+  });
+
+  it('is their own if it is in their file, also behind them', async () => {
+    expect(await statusOf('reloading')).toBe(403);
+    await statusOf('reload');
+    expect(await statusOf('reloading')).toBe(500);
   });
 });
 

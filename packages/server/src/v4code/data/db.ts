@@ -4,11 +4,12 @@ import { limits } from '../../limits.js';
 import type { Uid } from '../../model/model.js';
 import { type Callable, isMembers, type Members } from '../loading/parts.js';
 import { faultOfCode, NotFoundError, ValidationError } from '../strapi-utils/errors.js';
-import { refused } from '../strapi-utils/guards.js';
+import { missed, refused } from '../strapi-utils/guards.js';
 import type { Entities, Entity, WriteOptions } from './entities.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
-import { type FindParams, ONLY_ENTRY } from './queries.js';
+import { type FindParams, GIVEN, ONLY_ENTRY } from './queries.js';
 import { isNoRow, type Locales, newRowReads } from './row-reads.js';
+import { isOperatorSent } from './sent.js';
 
 export interface QueryEngine {
   findOne(params?: FindParams): Promise<Entity | null>;
@@ -215,14 +216,31 @@ const told =
       return await method(...given);
     } catch (fault) {
       const said = rules === 'bare' ? faultOfCode(fault) : fault;
+      const operator = operatorNotTaken(fault);
+      if (operator !== null && said instanceof Error && !isOperatorSent(operator, given.map(asGiven)))
+        throw missed(said);
       throw isOfThisServer(fault, rules) ? refused(said, { isWrite: /^(?:create|update|delete)/.test(name) }) : said;
     }
   };
 
+/** The first operator that the type of an attribute does not take here; in v4 every one does. */
+const operatorNotTaken = (fault: unknown): string | null => {
+  for (const it of refusalOf(fault)?.issues ?? [])
+    if (it.code === 'query.operator-not-for-type') return it.facts.operator;
+  return null;
+};
+
+const asGiven = (params: unknown): unknown => (isMembers(params) ? ((params as FindParams)[GIVEN] ?? params) : params);
+
+const refusalOf = (fault: unknown): Refusal | null => {
+  const refusal = fault instanceof Error && fault.cause instanceof Refusal ? fault.cause : fault;
+  return refusal instanceof Refusal ? refusal : null;
+};
+
 /** Whether v4 might have answered, or stored what was given: it has fewer bounds, and no rules of types. */
 const isOfThisServer = (fault: unknown, rules: Rules): boolean => {
-  const refusal = fault instanceof Error && fault.cause instanceof Refusal ? fault.cause : fault;
-  if (!(refusal instanceof Refusal)) return false;
+  const refusal = refusalOf(fault);
+  if (!refusal) return false;
   return refusal.issues.some((it) => {
     if (!it.code.startsWith('body.')) return it.code.startsWith('query.') || statusOf[issueKinds[it.code].name] >= 500;
     return rules === 'bare' ? !refusedByDatabases.has(it.code) : isBeyondColumn(it) || unstorable.has(it.code);

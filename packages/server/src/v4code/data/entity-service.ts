@@ -9,6 +9,7 @@ import {
   type FindParams,
   fieldsOf,
   filtersOf,
+  GIVEN,
   ONLY_ENTRY,
   POPULATES_PUBLISHED,
   populateOf,
@@ -67,10 +68,12 @@ export const newEntityService = (deps: {
     };
   };
 
-  const shownBy = (type: EntryType, { fields, populate }: EntityParams = {}): FindParams => {
+  const shownBy = (type: EntryType, given: EntityParams = {}): FindParams => {
+    const { fields, populate } = given;
     const select = fieldsOf(fields, type, 'ignore');
     const populated = refusing(() => populateOf(populate, type, entities.model, 'ignore'));
     return {
+      [GIVEN]: given,
       ...(select === undefined ? {} : { select }),
       ...(populated === undefined ? {} : { populate: shownPopulate(populated) }),
     };

@@ -36,10 +36,14 @@ export const POPULATES_PUBLISHED = Symbol('populates published entries alone');
 /** Set by core actions for the write of a single type, which makes its entry only if there is none. */
 export const ONLY_ENTRY = Symbol('the only entry of a single type');
 
+/** Set by the entity service to the parameters that it was given. */
+export const GIVEN = Symbol('the parameters as code gave them');
+
 /** What code may ask for; anything else in the parameters has no effect. */
 export interface FindParams {
   readonly [POPULATES_PUBLISHED]?: boolean;
   readonly [ONLY_ENTRY]?: boolean;
+  readonly [GIVEN]?: unknown;
   readonly where?: unknown;
   readonly filters?: unknown;
   readonly _q?: unknown;

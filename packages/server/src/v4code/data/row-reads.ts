@@ -3,7 +3,7 @@ import { issue, Refusal } from '../../errors.js';
 import type { Attribute, EntryType, Model, NestedAttribute, Uid } from '../../model/model.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import { faultOfCode, NotFoundError, ValidationError } from '../strapi-utils/errors.js';
-import { refusing } from '../strapi-utils/guards.js';
+import { missed, refusing } from '../strapi-utils/guards.js';
 import { mapNested } from '../strapi-utils/sanitize.js';
 import type { Entities, Entity } from './entities.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
@@ -51,11 +51,12 @@ export const newRowReads = (
 ): RowReads => {
   const type = entities.typeOf(uid);
   const { model } = entities;
-  const asked = (params: FindParams) =>
-    refusing(() => {
-      if (params.groupBy != null) throw new Error(`groupBy of ${uid}: rows are not grouped here`);
-      return queryOf(locales === 'all' ? { ...params, locale: params.locale ?? 'all' } : params, type, model, 'keep');
-    });
+  const asked = (params: FindParams) => {
+    if (params.groupBy != null) throw missed(new Error(`groupBy of ${uid}: rows are not grouped here`));
+    return refusing(() =>
+      queryOf(locales === 'all' ? { ...params, locale: params.locale ?? 'all' } : params, type, model, 'keep'),
+    );
+  };
 
   const withHooks: RowReads['withHooks'] = async <T>(
     operated: Operated,

@@ -7,6 +7,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import { limits } from '../../limits.js';
 import type { Session } from '../../write/session.js';
+import { unguarded } from '../strapi-utils/guards.js';
 import type { Operation } from './lifecycles.js';
 
 interface Scope {
@@ -56,8 +57,8 @@ export const currentOperation = (): Operation | null => current()?.operation ?? 
 /** Whether writes run no hooks of single entries. */
 export const isSilent = (): boolean => current()?.isSilent === true;
 
-/** Runs what belongs to no transaction, whatever began it. */
-export const outside = <T>(work: () => T): T => scopes.exit(work);
+/** Runs what belongs to no transaction and is no guard's own work, whatever began it: listeners, tasks, what waits for a commit. */
+export const outside = <T>(work: () => Promise<T>): Promise<T> => scopes.exit(() => unguarded(work));
 
 interface ScopeOptions extends Partial<Pick<Scope, 'operation' | 'isSilent'>> {
   /** Code that holds the transaction for longer than `limits.codeHoldsMsMax` fails under this name. Without it nothing is bound. */

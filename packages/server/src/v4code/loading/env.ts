@@ -4,6 +4,8 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
+import querystring from 'node:querystring';
+import { pathToFileURL } from 'node:url';
 
 /** Reads variables of the environment, with casts: `env('HOST', '0.0.0.0')`, `env.int('PORT', 1337)`. */
 export interface Env {
@@ -134,20 +136,17 @@ export const placeOf = (fault: unknown, dir: string): { readonly file: string; r
   const text = `${fault.message}\n${fault.stack ?? ''}`;
   // the folder may be gone by the time that the code fails
   const roots = fs.existsSync(dir) ? [...new Set([dir, fs.realpathSync(dir)])] : [dir];
-  for (const { file, line } of placesIn(text)) {
-    const root = roots.find((it) => file.startsWith(`${it}${path.sep}`));
-    if (root === undefined || file.includes(`${path.sep}node_modules${path.sep}`)) continue;
-    return { file: path.relative(root, file).split(path.sep).join('/'), line };
+  const names = roots
+    .flatMap((it) => [it, pathToFileURL(it).href])
+    .map((it) => it.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
+  // whole paths; names of folders may have any character
+  const places = new RegExp(`(?<=^|[\\s('"\`[]|file://)(?:${names.join('|')})/([^\\n]+?\\.[cm]?[jt]s):(\\d+)`, 'gm');
+  for (const [said, name = '', line] of text.matchAll(places)) {
+    const file = said.startsWith('file:') ? querystring.unescape(name) : name;
+    if (!/(?:^|\/)node_modules\//.test(file)) return { file, line: Number(line) };
   }
   return null;
 };
-
-/** All places in files of code that a text names, such as a stack trace, by their whole paths. */
-export const placesIn = (text: string): readonly { readonly file: string; readonly line: number }[] =>
-  [...text.matchAll(/(?:file:\/\/)?(\/[^\n():]+?\.[cm]?[jt]s):(\d+)/g)].map(([, file = '', line = '']) => ({
-    file,
-    line: Number(line),
-  }));
 
 /** `config/server.ts:12: cannot be loaded: …`; where the error is in another file, that is named too. */
 export const describeFault = (

@@ -9,7 +9,6 @@ import fs from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type Koa from 'koa';
 import { isThenable, type Ready } from '../../ready.js';
-import { placesIn } from '../loading/env.js';
 
 /** What may keep what it finds: a guard, what makes one, a service or a controller. */
 interface Keeper {
@@ -25,18 +24,11 @@ interface Run {
   readonly isMaking: boolean;
   /** What was refused in this request alone, perhaps because of what the client has sent. */
   refused: Error | null;
-  /** It is made, or has let the request go on, and what it writes decides nothing any more: what is behind it may have been stored. */
+  /** It is made, has answered, or has let the request go on: what others do for it now, it does not keep, and what it writes decides nothing. */
   isPast: boolean;
-  readonly behind: Rest['behind'];
 }
 
-/** What runs behind middlewares, which are on its stack and have no part in it. */
-interface Rest {
-  readonly keeper: null;
-  readonly behind: readonly Keeper[];
-}
-
-const runs = new AsyncLocalStorage<Run | Rest>();
+const runs = new AsyncLocalStorage<Run>();
 
 /** By what the project gives: whatever that keeps, it keeps for all that name it. */
 const keepers = new WeakMap<object, Keeper>();
@@ -52,8 +44,16 @@ const runOf = (given: object, isMaking = false): Run => ({
   isMaking,
   refused: null,
   isPast: false,
-  behind: runs.getStore()?.behind ?? [],
 });
+
+/** How stacks name the function below: what is below it there has no part in what is above. */
+const BOUNDARY = 'dovetail:unguarded';
+
+/** Runs what is no guard's own work, whatever began it. */
+export const { [BOUNDARY]: unguarded } = {
+  // awaits, so that it stays on the stack of what comes after an `await`
+  [BOUNDARY]: async <T>(work: () => Promise<T>): Promise<T> => await runs.exit(work),
+};
 
 const end = (keeper: Keeper, fault: Error): void => {
   if (keeper.missed) return;
@@ -61,15 +61,14 @@ const end = (keeper: Keeper, fault: Error): void => {
   for (const it of keeper.askers) end(it, fault);
 };
 
-/** By the names that stack traces have for the file. */
+/** By the names that stacks have for the file. */
 const inFiles = new Map<string, { readonly keeper: Keeper; readonly isGuard: boolean }>();
 
 /** Says which file of the project gives it. @param isGuard whether that is a policy, or makes a middleware. */
 export const placeKeeper = (given: unknown, file: string, isGuard: boolean): void => {
   if (!isObject(given)) return;
   const real = fs.realpathSync(file);
-  for (const name of [file, real, pathToFileURL(real).pathname])
-    inFiles.set(name, { keeper: keeperOf(given), isGuard });
+  for (const name of [file, real, pathToFileURL(real).href]) inFiles.set(name, { keeper: keeperOf(given), isGuard });
 };
 
 const isObject = (given: unknown): given is object =>
@@ -77,46 +76,69 @@ const isObject = (given: unknown): given is object =>
 
 const FRAMES_MAX = 100;
 
-/** What is running by the stack, also beyond the frames that an error shows. */
+/** The stack, also beyond the frames that an error shows, and whatever the project's code has made of `stack`; none where it cannot be had. */
+const framesOnStack = (): readonly NodeJS.CallSite[] => {
+  const { prepareStackTrace, stackTraceLimit } = Error;
+  // does not throw where the project has frozen it
+  const set = (name: 'prepareStackTrace' | 'stackTraceLimit', to: unknown): boolean => Reflect.set(Error, name, to);
+  set('stackTraceLimit', FRAMES_MAX);
+  set('prepareStackTrace', (_fault: unknown, frames: unknown) => frames);
+  try {
+    const { stack }: { stack?: unknown } = new Error();
+    return Array.isArray(stack) ? (stack as readonly NodeJS.CallSite[]) : [];
+  } catch {
+    return [];
+  } finally {
+    set('prepareStackTrace', prepareStackTrace);
+    set('stackTraceLimit', stackTraceLimit);
+  }
+};
+
+/** Whose file is running by the stack, and has a part in what runs. */
 const placedOnStack = () => {
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = FRAMES_MAX;
-  const { stack = '' } = new Error();
-  Error.stackTraceLimit = stackTraceLimit;
-  return placesIn(stack).flatMap(({ file }) => inFiles.get(file) ?? []);
+  const frames = framesOnStack();
+  const end = frames.findIndex((it) => it.getFunctionName() === BOUNDARY);
+  return frames.slice(0, end === -1 ? undefined : end).flatMap((it) => inFiles.get(it.getFileName() ?? '') ?? []);
 };
 
 /** Hears of what is missed where no file of a guard is on the stack. */
 type Unguarded = (fault: Error) => void;
-let unguarded: Unguarded | null = null;
+let hearUnguarded: Unguarded | null = null;
 
 /** Takes the place of whoever listened before. */
 export const onUnguarded = (listener: Unguarded): void => {
-  unguarded = listener;
+  hearUnguarded = listener;
 };
+
+/** Whether it may keep what others do for it: what is made may have begun it to keep it. */
+const isKeeping = (run: Run): boolean => run.isMaking || !run.isPast;
 
 /**
  * An error of what v4 has and is not here, to be thrown. It ends this and all later requests of the guard that is running or is in a file on
- * the stack, even if the guard catches it, and those of all guards that ask for a service which it has called on the way.
+ * the stack, even if the guard catches it, and those of all guards that ask for a service which it has called on the way. In what others do
+ * once the guard is past, it ends the request at most.
  */
 export const missed = (fault: Error): Error => {
-  const { keeper: running = null, behind = [] } = runs.getStore() ?? {};
-  const placed = placedOnStack().filter(({ keeper }) => !behind.includes(keeper));
-  const isOfGuard = placed.some((it) => it.isGuard);
+  const run = runs.getStore();
+  const running = run && isKeeping(run) ? run.keeper : null;
   if (running) end(running, fault);
+  else if (run) run.refused ??= fault;
+  const placed = placedOnStack();
+  const isOfGuard = placed.some((it) => it.isGuard);
   // a service that an action has called misses it for that action alone, or one request could end the guards of others
   if (running || isOfGuard) for (const { keeper } of placed) end(keeper, fault);
-  if (!isOfGuard) unguarded?.(fault);
+  if (!isOfGuard) hearUnguarded?.(fault);
   return fault;
 };
 
 /**
- * An error of what v4 might have done, to be thrown. It ends the request of the guard that is running, even if the guard catches it.
+ * An error of what v4 might have done, to be thrown. It ends the request of the guard that is running, even if the guard catches it; what is
+ * made by then has kept it for good.
  * @param isWrite counts only while the request has not gone on.
  */
 export const refused = <T>(fault: T, { isWrite = false } = {}): T => {
   const run = runs.getStore();
-  if (!run?.keeper || !(fault instanceof Error) || (isWrite && run.isPast)) return fault;
+  if (!run || !(fault instanceof Error) || (run.isPast && (isWrite || run.isMaking))) return fault;
   if (run.isMaking) end(run.keeper, fault);
   else run.refused ??= fault;
   return fault;
@@ -138,16 +160,33 @@ const throwNoted = (run: Run): void => {
   if (noted) throw noted;
 };
 
+/** Runs what a guard does for a request. @param ended called with what it returns. */
+const within = <T>(run: Run, work: () => unknown, ended: (result: unknown) => T): Ready<T> => {
+  const returned = (result: unknown): T => {
+    run.isPast = true;
+    return ended(result);
+  };
+  const thrown = (fault: unknown): never => {
+    run.isPast = true;
+    throw fault;
+  };
+  let result: unknown;
+  try {
+    result = runs.run(run, work);
+  } catch (fault) {
+    return thrown(fault);
+  }
+  return isThenable(result) ? Promise.resolve(result).then(returned, thrown) : returned(result);
+};
+
 /** Runs a policy, which passes unless `check` throws. One that passes after a noted error throws, or rejects with, that error. */
 export const runGuard = (policy: object, ask: () => unknown, check: (result: unknown) => void): Ready<void> => {
   const run = runOf(policy);
   throwNoted(run);
-  const passed = (result: unknown): void => {
+  return within(run, ask, (result) => {
     check(result);
     throwNoted(run);
-  };
-  const result = runs.run(run, ask);
-  return isThenable(result) ? Promise.resolve(result).then(passed) : passed(result);
+  });
 };
 
 /**
@@ -163,18 +202,20 @@ export const guarding =
     const goOn = (): Promise<unknown> => {
       const noted = notedIn(run);
       run.isPast = true;
-      if (noted === null) return runs.run({ keeper: null, behind: [...run.behind, run.keeper] }, next);
+      if (noted === null) return unguarded(next);
       const refusal = Promise.reject(noted);
       // a middleware that does not wait for it is told by its end
       refusal.catch(() => undefined);
       return refusal;
     };
-    const ended = (result: unknown): unknown => {
-      throwNoted(run);
-      return result;
-    };
-    const result: unknown = runs.run(run, () => middleware(ctx, goOn as Koa.Next));
-    return isThenable(result) ? Promise.resolve(result).then(ended) : ended(result);
+    return within(
+      run,
+      () => middleware(ctx, goOn as Koa.Next),
+      (result) => {
+        throwNoted(run);
+        return result;
+      },
+    );
   };
 
 /** A middleware of the function that makes it. A noted error is thrown even if that function has caught it. */
@@ -198,7 +239,8 @@ export const makeApart = <T>(given: unknown, make: () => T): T => {
 /** To be called where code is given what the project makes: what that has missed, or will, counts for the guard that is running. */
 export const noteAsked = (given: unknown): void => {
   const run = runs.getStore();
-  if (!run?.keeper || !isObject(given)) return;
+  if (!run || !isObject(given)) return;
+  if (!isKeeping(run) && !placedOnStack().some((it) => it.keeper === run.keeper)) return;
   const keeper = keeperOf(given);
   keeper.askers.add(run.keeper);
   if (keeper.missed) end(run.keeper, keeper.missed);

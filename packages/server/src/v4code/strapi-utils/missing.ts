@@ -1,6 +1,6 @@
 /** What v4 has and this server does not: whoever uses it gets an error that names it. */
 
-import { missed, refused } from './guards.js';
+import { missed } from './guards.js';
 
 export const missing = (what: string): Error =>
   missed(new Error(`${what} is not available: this server runs the code of Strapi 4 projects, but not all of Strapi`));
@@ -51,12 +51,12 @@ const absentModels: ReadonlyMap<string, string> = new Map([
   ['webhook', webhooks],
 ]);
 
-/** Of a type that does not exist. The name may be one that a client has sent, so it is no reason to distrust a guard for good. */
+/** Of a type that does not exist. Other names may be such as a client has sent, and are unknown in v4 too. */
 export const noModel = (uid: string): Error => {
   const instead = absentModels.get(uid);
   return instead === undefined
     ? new Error(`Model ${uid} not found`)
-    : refused(new Error(`the model ${uid} is not available to code: ${instead}`));
+    : missed(new Error(`the model ${uid} is not available to code: ${instead}`));
 };
 
 /**
