@@ -16,7 +16,7 @@ import { type Entity, newEntities } from './data/entities.js';
 import { newEntityService } from './data/entity-service.js';
 import { hooksOf } from './data/hooks.js';
 import { newLifecycles, type Operated } from './data/lifecycles.js';
-import { inTurn, leftWorkEnds } from './data/scope.js';
+import { inTurn, leftWorkEnds, noteHook } from './data/scope.js';
 import { newTransactions } from './data/transactions.js';
 import { newViews } from './data/views.js';
 import { newDescriptions } from './descriptions.js';
@@ -183,9 +183,19 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     const descriptions = newDescriptions(model, code.schemas);
     const lateSite = (): Site => started(hold.site, 'the database');
     const defaultLocale = () => inTurn(async (session) => lateSite().locales.defaultCode(session?.tx));
+    /** Looked for only when it is said. */
+    const callPlace = (): (() => string | null) => {
+      const here = new Error();
+      return () => {
+        const place = placeOf(here, dir);
+        return place && `${place.file}:${place.line}`;
+      };
+    };
     const lifecycles = newLifecycles({
       describe: (uid) => descriptions.of(uid) ?? { uid },
       own: code.lifecycles,
+      noteHook,
+      callPlace,
       localeOfNew: async (uid) => (model.types.get(uid)?.localized ? defaultLocale() : null),
       warn: (text) => log.warn(text),
     });
@@ -242,6 +252,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     });
     const transactions = newTransactions({
       entities: () => entities,
+      callPlace,
       onFault: (err, name) => log.error({ err }, `a callback of strapi.db.transaction (${name}) failed`),
     });
     const strapi: Strapi = newStrapi({

@@ -119,8 +119,8 @@ export interface ProjectCode {
   /** `global::NAME`. */
   readonly policies: ReadonlyMap<string, unknown>;
   readonly middlewares: ReadonlyMap<string, unknown>;
-  /** Hooks by the uid of their content type. */
-  readonly lifecycles: ReadonlyMap<string, Members>;
+  /** Hooks by the uid of their content type, and where they are. */
+  readonly lifecycles: ReadonlyMap<string, { readonly hooks: Members; readonly file: string }>;
   /** Types that files name as their own. */
   readonly namedTypes: readonly NamedType[];
   /** Schema files by the uid of their type. */
