@@ -6,6 +6,7 @@ import type { UserReads } from '../accounts/account.js';
 import type { RawCodes } from '../accounts/codes.js';
 import type { MailSender } from '../accounts/mail.js';
 import type { EventListeners } from '../events/events.js';
+import { limits } from '../limits.js';
 import { ADMIN_UID, type Uid, USER_UID } from '../model/model.js';
 import type { Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
@@ -302,12 +303,17 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     };
     /** What fails there stops the start. */
     const run = async (hook: 'register' | 'bootstrap'): Promise<void> => {
+      const late = setTimeout(() => {
+        log.warn(`${hook} of ${code.indexFile} has not ended; nothing is served until it does`);
+      }, limits.startHookMs).unref();
       try {
         await plugins.run(hook);
         await call(code.index, hook, strapi);
       } catch (fault) {
         log.error({ err: fault }, `${hook} of the project failed`);
         throw new CodeFault(describeFault(fault, dir, { file: 'src', what: `${hook} failed` }), { cause: fault });
+      } finally {
+        clearTimeout(late);
       }
     };
     for (const [uid, hooks] of await plugins.extend(code.extensions)) lifecycles.subscribe({ models: [uid], ...hooks });
@@ -388,8 +394,15 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
         cron.destroy();
         await settle();
         await leftWorkEnds();
-        await call(code.index, 'destroy', strapi);
-        await plugins.run('destroy');
+        const late = setTimeout(() => {
+          log.warn(`destroy of ${code.indexFile} has not ended; the process ends without it soon`);
+        }, limits.closeMsMax / 2).unref();
+        try {
+          await call(code.index, 'destroy', strapi);
+          await plugins.run('destroy');
+        } finally {
+          clearTimeout(late);
+        }
       },
     };
   };

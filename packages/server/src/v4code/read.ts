@@ -95,6 +95,7 @@ export const readProjectCode = async ({ dir, load, ignored }: ReadOptions): Prom
     lifecycles,
     extensions: await readExtensions({ dir, load, isIgnored }),
     index: index === null ? {} : await loadMembers(index),
+    indexFile: index === null ? 'src/index' : nameIn(dir, index),
     namedTypes,
     schemas: readSchemaFiles(dir),
   };

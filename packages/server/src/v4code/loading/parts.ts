@@ -128,4 +128,6 @@ export interface ProjectCode {
   readonly extensions: Extensions;
   /** `src/index`: `register`, `bootstrap`, `destroy`. */
   readonly index: Members;
+  /** Its file, relative to the project folder. */
+  readonly indexFile: string;
 }
