@@ -319,6 +319,8 @@ export const limits = {
   codeHoldsMsMax: 60_000,
   /** Milliseconds that code of a v4 project may run without returning until the log says where it is. */
   loopBlockedMs: 10_000,
+  /** Milliseconds that `register` or `bootstrap` of a v4 project may take until the log says that it is waited for. */
+  startHookMs: 10_000,
   /** Milliseconds between two signs of life of the main thread. */
   loopBeatMs: 500,
   /** Milliseconds that a write of such code waits for a transaction that other code holds. Above: an error of that write. */

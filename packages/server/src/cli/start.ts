@@ -52,6 +52,8 @@ export const start = async (dir: string): Promise<void> => {
   const db = await openDatabase(project, {
     onUnavailable: (fault) => logger.warn(`database: requests are answered 503: ${fault.message}`),
   });
+  // what `bootstrap` waits for may keep no process alive, which would end without a word
+  const alive = setInterval(() => undefined, 60_000);
   try {
     const stored = isPreparing ? await storedProject(project, db) : await requireStarted(project, db);
     const bound = await bindCode(stored, loaded, { secrets, db, logger, worker });
@@ -61,6 +63,8 @@ export const start = async (dir: string): Promise<void> => {
     // open connections would keep the process alive
     await db.close();
     throw fault;
+  } finally {
+    clearInterval(alive);
   }
 };
 

@@ -6,6 +6,7 @@ import type { UserReads } from '../accounts/account.js';
 import type { RawCodes } from '../accounts/codes.js';
 import type { MailSender } from '../accounts/mail.js';
 import type { EventListeners } from '../events/events.js';
+import { limits } from '../limits.js';
 import { ADMIN_UID, type Uid, USER_UID } from '../model/model.js';
 import type { Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
@@ -16,7 +17,7 @@ import { type Entity, newEntities } from './data/entities.js';
 import { newEntityService } from './data/entity-service.js';
 import { hooksOf } from './data/hooks.js';
 import { newLifecycles, type Operated } from './data/lifecycles.js';
-import { inTurn, leftWorkEnds } from './data/scope.js';
+import { inTurn, leftWorkEnds, noteHook } from './data/scope.js';
 import { newTransactions } from './data/transactions.js';
 import { newViews } from './data/views.js';
 import { newDescriptions } from './descriptions.js';
@@ -183,9 +184,19 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     const descriptions = newDescriptions(model, code.schemas);
     const lateSite = (): Site => started(hold.site, 'the database');
     const defaultLocale = () => inTurn(async (session) => lateSite().locales.defaultCode(session?.tx));
+    /** Looked for only when it is said. */
+    const callPlace = (): (() => string | null) => {
+      const here = new Error();
+      return () => {
+        const place = placeOf(here, dir);
+        return place && `${place.file}:${place.line}`;
+      };
+    };
     const lifecycles = newLifecycles({
       describe: (uid) => descriptions.of(uid) ?? { uid },
       own: code.lifecycles,
+      noteHook,
+      callPlace,
       localeOfNew: async (uid) => (model.types.get(uid)?.localized ? defaultLocale() : null),
       warn: (text) => log.warn(text),
     });
@@ -242,6 +253,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     });
     const transactions = newTransactions({
       entities: () => entities,
+      callPlace,
       onFault: (err, name) => log.error({ err }, `a callback of strapi.db.transaction (${name}) failed`),
     });
     const strapi: Strapi = newStrapi({
@@ -291,12 +303,17 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     };
     /** What fails there stops the start. */
     const run = async (hook: 'register' | 'bootstrap'): Promise<void> => {
+      const late = setTimeout(() => {
+        log.warn(`${hook} of ${code.indexFile} has not ended; nothing is served until it does`);
+      }, limits.startHookMs).unref();
       try {
         await plugins.run(hook);
         await call(code.index, hook, strapi);
       } catch (fault) {
         log.error({ err: fault }, `${hook} of the project failed`);
         throw new CodeFault(describeFault(fault, dir, { file: 'src', what: `${hook} failed` }), { cause: fault });
+      } finally {
+        clearTimeout(late);
       }
     };
     for (const [uid, hooks] of await plugins.extend(code.extensions)) lifecycles.subscribe({ models: [uid], ...hooks });
@@ -377,8 +394,15 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
         cron.destroy();
         await settle();
         await leftWorkEnds();
-        await call(code.index, 'destroy', strapi);
-        await plugins.run('destroy');
+        const late = setTimeout(() => {
+          log.warn(`destroy of ${code.indexFile} has not ended; the process ends without it soon`);
+        }, limits.closeMsMax / 2).unref();
+        try {
+          await call(code.index, 'destroy', strapi);
+          await plugins.run('destroy');
+        } finally {
+          clearTimeout(late);
+        }
       },
     };
   };

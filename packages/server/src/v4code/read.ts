@@ -58,7 +58,7 @@ export const readProjectCode = async ({ dir, load, ignored }: ReadOptions): Prom
   };
 
   const apis = new Map<string, Api>();
-  const lifecycles = new Map<string, Members>();
+  const lifecycles = new Map<string, { readonly hooks: Members; readonly file: string }>();
   const root = path.join(dir, 'src/api');
   for (const folder of foldersIn(root).filter((it) => hasFiles(path.join(root, it)))) {
     const name = kebabName(folder);
@@ -84,7 +84,7 @@ export const readProjectCode = async ({ dir, load, ignored }: ReadOptions): Prom
       if (file === null) continue;
       const uid = uidOfType('api', folder, type, jsonAt(path.join(ofType, 'schema.json')));
       namedTypes.push({ uid, file: nameIn(dir, file), what: 'lifecycles' });
-      lifecycles.set(uid, await loadMembers(file));
+      lifecycles.set(uid, { hooks: await loadMembers(file), file: nameIn(dir, file) });
     }
   }
   const index = fileAt(path.join(dir, 'src'), 'index');
@@ -95,6 +95,7 @@ export const readProjectCode = async ({ dir, load, ignored }: ReadOptions): Prom
     lifecycles,
     extensions: await readExtensions({ dir, load, isIgnored }),
     index: index === null ? {} : await loadMembers(index),
+    indexFile: index === null ? 'src/index' : nameIn(dir, index),
     namedTypes,
     schemas: readSchemaFiles(dir),
   };

@@ -36,6 +36,9 @@ const { Session } = require('node:inspector');
 const { workerData: { shared, ms, isText } } = require('node:worker_threads');
 const [beats, debugged] = [new Int32Array(shared, 0, 1), new Int32Array(shared, 4, 1)];
 let last = -1;
+/** Looks in a row that found no sign of life. */
+let missed = 0;
+const looks = 10;
 let isLogged = false;
 const log = (frames) => {
   const msg = 'nothing was answered for ' + ms + ' ms, because this code of the project does not return';
@@ -64,10 +67,11 @@ setInterval(() => {
   const now = Atomics.load(beats, 0);
   if (now !== last || Atomics.load(debugged, 0) === 1) {
     last = now;
+    missed = 0;
     isLogged = false;
-  } else if (!isLogged) {
+  } else if (++missed >= looks && !isLogged) {
     isLogged = true;
     look();
   }
-}, ms);
+}, ms / looks);
 `;

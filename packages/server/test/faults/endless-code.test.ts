@@ -78,3 +78,25 @@ it('is left to a debugger where there is one: its breakpoints are not resumed', 
   await logged(/^returned$/);
   expect(lines.filter((it) => /does not return/.test(it.msg))).toEqual([]);
 });
+
+it('is said of a bootstrap that never ends, which nothing keeps alive, and the process stays', async () => {
+  const own = newFolder();
+  writeFiles(own, {
+    'package.json': '{}',
+    'dovetail.config.json': JSON.stringify({ studio: false }),
+    'src/index.js': 'module.exports = { bootstrap: () => new Promise(() => undefined) };',
+  });
+  const child = spawn(process.execPath, [path.join(import.meta.dirname, 'late.mjs'), own], {
+    env: { ...process.env, ...secretsGiven, PORT: String(await freePort()), LOG_LEVEL: 'warn', DATABASE_CLIENT: '' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  children.push(child);
+  const exited = once(child, 'exit');
+  const said = 'bootstrap of src/index.js has not ended; nothing is served until it does';
+  for await (const line of readline.createInterface(child.stdout)) {
+    if ((JSON.parse(line) as Line).msg === said) break;
+  }
+  child.kill('SIGKILL');
+  expect(await exited).toEqual([null, 'SIGKILL']);
+  fs.rmSync(own, { recursive: true });
+});

@@ -1,4 +1,5 @@
 /** `strapi.db.query(uid)`: rows of a type with v4's lifecycles around every operation, and no validation. */
+import lowerFirst from 'lodash/lowerFirst.js';
 import { type Issue, issueKinds, Refusal, statusOf } from '../../errors.js';
 import { limits } from '../../limits.js';
 import type { Uid } from '../../model/model.js';
@@ -56,6 +57,8 @@ export const newQueryEngine = (
   const reads = newRowReads(uid, { entities, lifecycles }, locales);
   const { withHooks } = reads;
 
+  const titleOf = (operated: Operated) => (): string => `${lowerFirst(operated)} of ${uid}`;
+
   /** Runs one operation on one row in a transaction, so that the row that is returned is the one that was written. */
   const changeOne = async (
     operated: 'Create' | 'Update' | 'Delete',
@@ -70,7 +73,7 @@ export const newQueryEngine = (
         begun = operation;
         const isOnly = seen[ONLY_ENTRY] === true;
         return (await change(operation, { rules, operation, files, isOnly })) as Entity | null;
-      });
+      }, titleOf(operated));
     } catch (fault) {
       if (begun !== null && isNoRow(fault, begun)) return null;
       throw fault;
@@ -183,7 +186,7 @@ export const newQueryEngine = (
   };
 
   const withManyHooks = <T>(operated: Operated, params: object, run: (params: FindParams) => Promise<T>): Promise<T> =>
-    entities.transaction(() => withHooks(operated, params, run));
+    entities.transaction(() => withHooks(operated, params, run), titleOf(operated));
 
   return mapMethods(engine, told(rules));
 };

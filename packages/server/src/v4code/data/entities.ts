@@ -26,7 +26,7 @@ import { noModel } from '../strapi-utils/missing.js';
 import { receivedFiles } from './files.js';
 import { checkCreators, checkSiblings, givenIn, noneGiven, ofRows, refuseOtherSiblings } from './given.js';
 import type { Operation } from './lifecycles.js';
-import { alone, inScope, inTurn, requestContext } from './scope.js';
+import { alone, inScope, inTurn, requestContext, type Title } from './scope.js';
 import { refuseUnstorable } from './storable.js';
 import { asBody } from './values.js';
 import { codeGate, type ModelViews } from './views.js';
@@ -66,8 +66,8 @@ export interface Entities {
   /** @returns the id, which may be that of another entry, because of hooks. */
   update(uid: Uid, id: number, data: object, options: WriteOptions): Promise<number>;
   remove(uid: Uid, id: number, options: WriteOptions): Promise<void>;
-  /** Joins the transaction of the running code, or begins one. */
-  transaction<T>(work: () => Promise<T>): Promise<T>;
+  /** Joins the transaction of the running code, or begins one. @param title names the work if it does not end. */
+  transaction<T>(work: () => Promise<T>, title?: Title): Promise<T>;
   /** Stores files, and adds them to the entry that the fields name. @returns them as `POST /upload` shows them. */
   upload(files: readonly Received[], fields: readonly FormField[]): Promise<unknown>;
   /** Removes a file, with what is stored of it. */
@@ -252,7 +252,8 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
     create: (uid, data, options) => thrown(() => write(uid, 'create', null, data, options)),
     update: (uid, id, data, options) => thrown(() => write(uid, 'update', id, data, options)),
     remove: (uid, id, options) => thrown(async () => void (await write(uid, 'delete', id, {}, options))),
-    transaction: (work) => joined((session) => inScope(session, work, { title: 'a transaction of code' })),
+    transaction: (work, title = () => 'a transaction of code') =>
+      joined((session) => inScope(session, work, { title })),
     upload: (files, fields) =>
       thrown(async () => {
         const form = new IncomingForm('', Readable.from([]), null);

@@ -77,7 +77,9 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
         if (copy && preview && !isUntold && !(await preview.writeParts(copy))) return;
         if (copy) operation.params['data'] = copy;
         const seen = cloneDeep(copy ?? {});
-        const written = await inScope(session, () => runBefore(operation, id), { title: titleOf('before', action) });
+        const written = await inScope(session, () => runBefore(operation, id), {
+          title: () => titleOf('before', action),
+        });
         if (written !== null && written !== id) {
           if (operation !== currentOperation()) throw turnedAway(titleOf('before', action), id, written);
           turnTo?.(written);
@@ -125,7 +127,7 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
             const result = action === 'delete' ? operation.result : id && (await reads().written(id, operation));
             await operation.after(result);
           },
-          { title: titleOf('after', action) },
+          { title: () => titleOf('after', action) },
         );
       };
 

@@ -54,6 +54,8 @@ interface Listener {
   /** Null: every type. */
   readonly models: readonly unknown[] | null;
   readonly listen: Callable | Members;
+  /** Where it is in the project: `src/index.js:12`; null if that is not known. */
+  readonly place: () => string | null;
 }
 
 /** The hook of a listener. */
@@ -65,15 +67,23 @@ interface Heard {
 export interface LifecycleDeps {
   /** What events say of a content type. */
   readonly describe: (uid: Uid) => Members;
-  /** The hooks of content types by uid, which run before any subscriber. */
-  readonly own: ReadonlyMap<Uid, Members>;
+  /** The hooks of content types by uid, which run before any subscriber, and their files. */
+  readonly own: ReadonlyMap<Uid, { readonly hooks: Members; readonly file: string }>;
+  /** Called before a hook with its name, which is said if it does not end; calls what that returns after it. */
+  readonly noteHook: (name: () => string) => () => void;
+  /** Where the running code has made its call. */
+  readonly callPlace: () => () => string | null;
   /** The locale of a new entry that names none; null if the type has no locales. */
   readonly localeOfNew: (uid: Uid) => Promise<string | null>;
   readonly warn: (text: string) => void;
 }
 
-export const newLifecycles = ({ describe, own, localeOfNew, warn }: LifecycleDeps): Lifecycles => {
-  const ofTypes: readonly Listener[] = [...own].map(([uid, listen]) => ({ models: [uid], listen }));
+export const newLifecycles = ({ describe, own, noteHook, callPlace, localeOfNew, warn }: LifecycleDeps): Lifecycles => {
+  const ofTypes: readonly Listener[] = [...own].map(([uid, { hooks, file }]) => ({
+    models: [uid],
+    listen: hooks,
+    place: () => file,
+  }));
   const listeners: Listener[] = [...ofTypes];
 
   /** In v4 a subscriber of i18n does it, behind the hooks of content types and before all others. */
@@ -127,7 +137,7 @@ export const newLifecycles = ({ describe, own, localeOfNew, warn }: LifecycleDep
         watchReads(models, subscriber);
         watchComponents(models, subscriber);
       }
-      const listener: Listener = { models, listen: subscriber };
+      const listener: Listener = { models, listen: subscriber, place: callPlace() };
       listeners.push(listener);
       return () => void listeners.splice(listeners.indexOf(listener), 1);
     },
@@ -153,7 +163,12 @@ export const newLifecycles = ({ describe, own, localeOfNew, warn }: LifecycleDep
             state: states.get(listener) ?? {},
             ...extra,
           };
-          await hook(event);
+          const end = noteHook(() => `${action} of ${uid}${inParentheses(listener.place())}`);
+          try {
+            await hook(event);
+          } finally {
+            end();
+          }
           // parameters that a hook replaces as a whole have no effect, as in v4: it changes those that it is given
           states.set(listener, event.state);
         }
@@ -189,3 +204,5 @@ export const newLifecycles = ({ describe, own, localeOfNew, warn }: LifecycleDep
     },
   };
 };
+
+const inParentheses = (place: string | null): string => (place === null ? '' : ` (${place})`);

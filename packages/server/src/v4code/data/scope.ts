@@ -5,10 +5,19 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as pause, setImmediate } from 'node:timers/promises';
+import { busy } from '../../errors.js';
 import { limits } from '../../limits.js';
 import type { Session } from '../../write/session.js';
 import { unguarded } from '../strapi-utils/guards.js';
 import type { Operation } from './lifecycles.js';
+
+/** Made only when it is said. */
+export type Title = () => string;
+
+/** Koa's context of a request. */
+interface RequestContext {
+  readonly res: { readonly writableEnded: boolean; readonly destroyed: boolean };
+}
 
 interface Scope {
   readonly session: Session;
@@ -19,8 +28,12 @@ interface Scope {
   fault: Error | null;
   /** The one that it began in, if that was not over. */
   readonly outer: Scope | null;
-  /** Whether code of the project runs in it, which makes one call after the other, rather than the server itself. */
-  readonly isOfCode: boolean;
+  /** Names the code of the project that runs in it, one call after the other; null if it is the server itself that does. */
+  readonly title: Title | null;
+  /** Hooks that run in it, the innermost last. */
+  readonly hooks: Title[];
+  /** The request that its code handles. */
+  readonly request: RequestContext | undefined;
   readonly since: number;
   /** The operation whose write is being made; null for writes without hooks of their own (`createMany`). */
   readonly operation: Operation | null;
@@ -30,12 +43,12 @@ interface Scope {
 const scopes = new AsyncLocalStorage<Scope>();
 /** Those whose code runs. */
 const open = new Set<Scope>();
-const requests = new AsyncLocalStorage<object>();
+const requests = new AsyncLocalStorage<RequestContext>();
 
 /** Koa's context of the request that the running code handles; undefined outside of requests. */
 export const requestContext = (): object | undefined => requests.getStore();
 
-export const inRequest = <T>(ctx: object, work: () => T): T => requests.run(ctx, work);
+export const inRequest = <T>(ctx: RequestContext, work: () => T): T => requests.run(ctx, work);
 
 const current = (): Scope | null => {
   const scope = scopes.getStore();
@@ -62,7 +75,7 @@ export const outside = <T>(work: () => Promise<T>): Promise<T> => scopes.exit(()
 
 interface ScopeOptions extends Partial<Pick<Scope, 'operation' | 'isSilent'>> {
   /** Code that holds the transaction for longer than `limits.codeHoldsMsMax` fails under this name. Without it nothing is bound. */
-  readonly title?: string;
+  readonly title?: Title;
 }
 
 /** Runs code inside a transaction; calls that it makes join it until it ends. */
@@ -73,7 +86,7 @@ export const inScope = async <T>(
 ): Promise<T> => {
   const since = performance.now();
   const state = { last: Promise.resolve(), isOver: false, fault: null, outer: current() };
-  const kind = { operation, isSilent: silent, isOfCode: title !== undefined };
+  const kind = { operation, isSilent: silent, title: title ?? null, hooks: [], request: requests.getStore() };
   const scope: Scope = { session, since, ...state, ...kind };
   open.add(scope);
   const running = scopes.run(scope, async () => {
@@ -98,11 +111,28 @@ export const inScope = async <T>(
   }
 };
 
-const within = async <T>(msMax: number, running: Promise<T>, title: string, scope: Scope): Promise<T> => {
+/** Says which hook runs from now on. No wrapper: what it starts without awaiting would have more turns in its scope. @returns ends it. */
+export const noteHook = (name: Title): (() => void) => {
+  // one outside of transactions holds up nobody
+  const hooks = current()?.hooks ?? [];
+  hooks.push(name);
+  return () => void hooks.splice(hooks.lastIndexOf(name), 1);
+};
+
+/** The code that runs in a transaction: if hooks have set off others, the innermost. */
+const runningIn = (session: Session): string => {
+  const own = [...open].filter((it) => it.session === session);
+  const [name] = own.reverse().flatMap(({ hooks, title }) => hooks.at(-1) ?? title ?? []);
+  return name?.() ?? 'code of the project';
+};
+
+const within = async <T>(msMax: number, running: Promise<T>, title: Title, scope: Scope): Promise<T> => {
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
-      scope.fault = new Error(`${title} did not end within ${msMax} ms, in which it held its transaction`);
+      const [name, inner] = [title(), runningIn(scope.session)];
+      const [who, still] = inner.startsWith(name) ? [inner, ''] : [name, `: ${inner} still runs`];
+      scope.fault = new Error(`${who} did not end within ${msMax} ms, in which it held its transaction${still}`);
       reject(scope.fault);
     }, msMax);
   });
@@ -115,32 +145,49 @@ const within = async <T>(msMax: number, running: Promise<T>, title: string, scop
 
 /**
  * Runs a transaction that belongs to no other. SQLite has one at a time: if code holds one and waits for this (a queue of the
- * project, an event that is handled elsewhere), neither would ever end, so it fails after some time.
+ * project, an event that is handled elsewhere), neither would ever end, so it fails after some time. What another request asks for
+ * is not waited for by that code, but waits for it as long as it may take.
  * @param run calls `begun` once the transaction has begun.
  */
-export const alone = <T>(run: (begun: () => void) => Promise<T>): Promise<T> => unlessHeld(() => true, run);
+export const alone = <T>(run: (begun: () => void) => Promise<T>): Promise<T> => {
+  const request = requests.getStore();
+  // what a request has left behind when it was answered may be a queue that others use
+  const isAsked = (): boolean => request !== undefined && !request.res.writableEnded && !request.res.destroyed;
+  return unlessHeld((it) => (isAsked() && it.request !== request ? 'by others' : 'by its own'), run);
+};
+
+/** Who holds what a call waits for: code that may wait for the call itself, or code that does not. */
+type Holding = 'by its own' | 'by others';
 
 /**
  * Runs what waits for a transaction; fails if it waits for long while code runs in one.
- * @param isHolding whether a scope is in one of those that are waited for.
+ * @param holding whether, and how, a scope is in one of those that are waited for.
  * @param run calls `begun` once it no longer waits.
  */
-const unlessHeld = <T>(isHolding: (scope: Scope) => boolean, run: (begun: () => void) => Promise<T>): Promise<T> =>
+const unlessHeld = <T>(holding: (scope: Scope) => Holding | null, run: (begun: () => void) => Promise<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     const askedAt = performance.now();
     let state: 'waiting' | 'begun' | 'given up' = 'waiting';
-    const look = (): void => {
-      const isHeld = [...open].some(
-        (it) => isHolding(it) && performance.now() - Math.max(it.since, askedAt) >= limits.codeWaitMsMax,
-      );
-      if (state !== 'waiting' || !isHeld) return;
+    const giveUp = (fault: unknown): void => {
       state = 'given up';
       clearInterval(timer);
-      reject(
-        new Error(
-          `a call waited ${limits.codeWaitMsMax} ms for a transaction in which code of the project still runs. If that code awaits this call, neither can end: begin it in the hook or transaction itself, so that it joins, or do not await it there`,
-        ),
-      );
+      reject(fault);
+    };
+    const look = (): void => {
+      if (state !== 'waiting') return;
+      const now = performance.now();
+      for (const it of open) {
+        const how = holding(it);
+        if (how === 'by its own' && now - Math.max(it.since, askedAt) >= limits.codeWaitMsMax) {
+          giveUp(waitedForItself(runningIn(it.session)));
+          return;
+        }
+        // the code that it waited for has been ended by then, and now it is other code
+        if (how === 'by others' && now - askedAt >= limits.codeHoldsMsMax + limits.codeWaitMsMax) {
+          giveUp(busy(new Error(`${runningIn(it.session)} holds the transaction`)));
+          return;
+        }
+      }
     };
     const timer = setInterval(look, limits.codeWaitMsMax / 4).unref();
     const begun = (): void => {
@@ -154,12 +201,17 @@ const unlessHeld = <T>(isHolding: (scope: Scope) => boolean, run: (begun: () => 
       .finally(() => clearInterval(timer));
   });
 
+const waitedForItself = (holder: string): Error =>
+  new Error(
+    `a call waited ${limits.codeWaitMsMax} ms for a transaction that ${holder} holds, which still runs. If that code awaits this call, neither can end: begin it in the hook or transaction itself, so that it joins, or do not await it there`,
+  );
+
 /** Where a call of a scope runs: in the scope itself, or once that is over, in the code around it; null if that is over too. */
 const placeOf = (scope: Scope): Scope | null => {
   if (!scope.isOver) return scope;
   for (let it = scope.outer; it; it = it.outer)
     // between statements of the server itself a part of the transaction could be undone with theirs
-    if (!it.isOver && it.isOfCode && it.session === scope.session) return it;
+    if (!it.isOver && it.title !== null && it.session === scope.session) return it;
   return null;
 };
 
@@ -184,8 +236,14 @@ export const inTurn = async <T>(call: (session: Session | null) => Promise<T>): 
   };
   if (place === scope) return inLine(() => undefined);
   // the call that is before it may run a hook that awaits this one
-  return unlessHeld((it) => it.session === scope.session, inLine);
+  return unlessHeld(heldIn(scope.session), inLine);
 };
+
+/** Calls that code of the session has begun: what else runs there may wait for them. */
+const heldIn =
+  (session: Session) =>
+  (it: Scope): Holding | null =>
+    it.session === session ? 'by its own' : null;
 
 const afterwards = <T>(scope: Scope, call: (session: null) => Promise<T>): Promise<T> => {
   const { session } = scope;
@@ -194,7 +252,7 @@ const afterwards = <T>(scope: Scope, call: (session: null) => Promise<T>): Promi
     begun();
   };
   const run = async (): Promise<T> => {
-    if (!session.hasEnded()) await unlessHeld((it) => it.session === session, ended);
+    if (!session.hasEnded()) await unlessHeld(heldIn(session), ended);
     refuseLate(scope);
     return call(null);
   };

@@ -16,6 +16,8 @@ export interface Transactions {
 
 export interface TransactionsDeps {
   readonly entities: () => Pick<Entities, 'transaction'>;
+  /** Where the running code has made its call. */
+  readonly callPlace: () => () => string | null;
   /** Called with what a callback throws. */
   readonly onFault: (fault: unknown, name: 'onCommit' | 'onRollback') => void;
 }
@@ -29,31 +31,36 @@ class Undone extends Error {
   }
 }
 
-export const newTransactions = ({ entities, onFault }: TransactionsDeps): Transactions => {
-  const run = (work: Callable): Promise<unknown> =>
-    entities().transaction(async () => {
-      const { endings } = currentSession()!;
-      let isUndone = false;
-      const add = (when: Ending['when'], name: 'onCommit' | 'onRollback') => (call: unknown) => {
-        if (!isCallable(call)) return;
-        const tell = (): void =>
-          void outside(async () => call()).catch((fault: unknown) => {
-            onFault(fault, name);
-          });
-        endings.push({ when, run: tell });
-      };
-      const result = await work({
-        trx: absentFunction('trx of strapi.db.transaction'),
-        onCommit: add('committed', 'onCommit'),
-        onRollback: add('undone', 'onRollback'),
-        commit: () => undefined,
-        rollback: () => {
-          isUndone = true;
-        },
-      });
-      if (isUndone) throw new Undone(result);
-      return result;
-    });
+export const newTransactions = ({ entities, callPlace, onFault }: TransactionsDeps): Transactions => {
+  const run = (work: Callable): Promise<unknown> => {
+    const place = callPlace();
+    return entities().transaction(
+      async () => {
+        const { endings } = currentSession()!;
+        let isUndone = false;
+        const add = (when: Ending['when'], name: 'onCommit' | 'onRollback') => (call: unknown) => {
+          if (!isCallable(call)) return;
+          const tell = (): void =>
+            void outside(async () => call()).catch((fault: unknown) => {
+              onFault(fault, name);
+            });
+          endings.push({ when, run: tell });
+        };
+        const result = await work({
+          trx: absentFunction('trx of strapi.db.transaction'),
+          onCommit: add('committed', 'onCommit'),
+          onRollback: add('undone', 'onRollback'),
+          commit: () => undefined,
+          rollback: () => {
+            isUndone = true;
+          },
+        });
+        if (isUndone) throw new Undone(result);
+        return result;
+      },
+      () => `strapi.db.transaction of ${place() ?? 'the project'}`,
+    );
+  };
 
   return {
     run: async (work) => {

@@ -119,8 +119,8 @@ export interface ProjectCode {
   /** `global::NAME`. */
   readonly policies: ReadonlyMap<string, unknown>;
   readonly middlewares: ReadonlyMap<string, unknown>;
-  /** Hooks by the uid of their content type. */
-  readonly lifecycles: ReadonlyMap<string, Members>;
+  /** Hooks by the uid of their content type, and where they are. */
+  readonly lifecycles: ReadonlyMap<string, { readonly hooks: Members; readonly file: string }>;
   /** Types that files name as their own. */
   readonly namedTypes: readonly NamedType[];
   /** Schema files by the uid of their type. */
@@ -128,4 +128,6 @@ export interface ProjectCode {
   readonly extensions: Extensions;
   /** `src/index`: `register`, `bootstrap`, `destroy`. */
   readonly index: Members;
+  /** Its file, relative to the project folder. */
+  readonly indexFile: string;
 }
