@@ -111,6 +111,7 @@ const serve = async (
   const app = await withStartFaults(() =>
     newServer({ site, code, settings, logger, isHealthy, countAttempt, observe }),
   );
+  if (isNew) await warnOfClosedContent(db, logger);
   if (worker !== null && !(await db.isHealthy())) throw new StartFault(`${db.place} cannot be read.`);
   startThreads(db, config).catch((fault: unknown) => {
     logger.fatal({ err: loggable(fault) }, 'the threads of the database cannot start; stopping');
@@ -123,7 +124,6 @@ const serve = async (
       `Cannot listen on ${env.HOST}:${env.PORT}: ${(fault as Error).message}\nSet HOST and PORT to a free address.`,
     );
   }
-  if (isNew) await warnOfClosedContent(db, logger);
   await site.notifier.start();
   if (worker === null) code?.runTasks();
   logger.info(

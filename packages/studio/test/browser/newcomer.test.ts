@@ -6,7 +6,7 @@ describe.each(oneDialect)('a newcomer on %s', (dialect) => {
   const studio = useStudio(dialect, { hasAdministrator: false, env: { LOG_LEVEL: 'info' } });
 
   it('makes an account by the printed link, opens the list that the first page names, moves an entry and saves', async () => {
-    const link = /http:\S+\/studio\/welcome#[\w-]+/.exec(studio.printed())?.[0] ?? '';
+    const [link] = await studio.said(/http:\S+\/studio\/welcome#[\w-]+/);
     const { open } = await studio.visitor({ as: null });
     const page = await open(link.replace(/^.*\/studio/, ''));
     await page.getByLabel('First name').fill('New');

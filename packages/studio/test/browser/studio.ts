@@ -72,8 +72,8 @@ export interface Studio {
   send(method: string, target: string, body?: unknown): Promise<{ readonly status: number; readonly body: unknown }>;
   /** Runs a command of Dovetail in the project. */
   command(...args: readonly string[]): string;
-  /** What the server has printed so far. */
-  printed(): string;
+  /** Waits until the server has printed what matches. */
+  said(wanted: RegExp): Promise<RegExpExecArray>;
   /** Keeps a picture of the page for people to look at. */
   keep(page: Page, name: string): Promise<void>;
 }
@@ -172,7 +172,7 @@ export const useStudio = (
       return { status: response.status, body: text === '' ? null : JSON.parse(text) };
     },
     command: (...args) => current().command(...args),
-    printed: () => current().printed(),
+    said: (wanted) => current().said(wanted),
     keep: async (page, name) => {
       await page.screenshot({ path: path.join(screenshotsDir, `${name}-${dialect}.png`) });
     },
@@ -196,7 +196,7 @@ interface Opened {
   readonly env: Readonly<Record<string, string>>;
   readonly browser: Browser;
   command(...args: readonly string[]): string;
-  printed(): string;
+  said(wanted: RegExp): Promise<RegExpExecArray>;
   close(): Promise<void>;
 }
 
@@ -264,7 +264,14 @@ const openStudio = async (
     env,
     browser,
     command: run,
-    printed: () => printed,
+    said: async (wanted) => {
+      for (;;) {
+        const found = wanted.exec(printed);
+        if (found) return found;
+        if (server.exitCode !== null) throw new Error(`the server ended with ${server.exitCode}: ${printed}`);
+        await setTimeout(50);
+      }
+    },
     close: async () => {
       await browser.close();
       const ended = once(server, 'exit');
