@@ -248,7 +248,12 @@ describe.each(modes)('sanitized queries in $mode mode on $dialect', ({ dialect, 
       async (name, own, guesses) => {
         const fault = `ValidationError: Invalid parameter ${name}`;
         for (const search of guesses) {
-          expect([search, await run(search, `${end} ${titles}`)]).toEqual([search, { fault }]);
+          // as long as code has not seen the query, v4's leniency holds
+          const isDropped = end.includes('(ctx)') && !strict;
+          expect([search, await run(search, `${end} ${titles}`)]).toEqual([
+            search,
+            isDropped ? { result: expect.any(Array) } : { fault },
+          ]);
           for (const [way, change] of Object.entries(ways))
             expect([way, search, await run(search, `${change(own)} ${end} ${titles}`)]).toEqual([
               way,
@@ -263,18 +268,24 @@ describe.each(modes)('sanitized queries in $mode mode on $dialect', ({ dialect, 
       },
     );
 
-    it('Q16: conditions that the server ignores are refused where code may have put them in', async () => {
+    it('Q16: conditions that the server ignores are dropped if the client has sent them, and are refused of code', async () => {
       const search = 'filters[created_at]=2020';
       const fault = 'ValidationError: Invalid parameter created_at';
+      const all = { result: ['of a', 'of b'] };
+      expect(await run(search, `${end} ${titles}`)).toEqual(strict ? { fault } : all);
       for (const own of [
-        `ctx.query.filters.created_at = '2020';`,
-        `ctx.query = { ...ctx.query, filters: { created_at: '2020' } };`,
-        `Object.assign(ctx.request.query, { filters: { created_at: '2020' } });`,
+        `ctx.query = { populate: 'notes', ...ctx.query };`,
+        `ctx.query.filters = { $and: [ctx.query.filters, { id: { $gt: 0 } }] };`,
         `ctx.querystring += '&_q=of';`,
       ])
-        expect([own, await run(search, `${own} ${end} ${titles}`)]).toEqual([own, { fault }]);
-      if (!end.includes('(ctx)') || strict) expect(await run(search, `${end} ${titles}`)).toEqual({ fault });
-      else expect(await run(search, `${end} ${titles}`)).toEqual({ result: ['of a', 'of b'] });
+        expect([own, await run(search, `${own} ${end} ${titles}`)]).toEqual([own, strict ? { fault } : all]);
+      for (const own of [
+        `ctx.query.filters = { created_at: '2021' };`,
+        `ctx.query = { ...ctx.query, filters: { created_at: '2021' } };`,
+        `Object.assign(ctx.request.query, { filters: { $and: [{ created_at: '2021' }] } });`,
+      ])
+        for (const asked of [search, ''])
+          expect([own, asked, await run(asked, `${own} ${end} ${titles}`)]).toEqual([own, asked, { fault }]);
     });
 
     it.each([

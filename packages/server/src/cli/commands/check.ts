@@ -31,7 +31,14 @@ import {
   typesInWords,
 } from '../project.js';
 import { warnOfRenames } from '../renamed.js';
-import { type CodeFile, type CodeVerdict, describeCode, isUnwatched, verdictOf } from '../v4project/code.js';
+import {
+  type CodeFile,
+  type CodeVerdict,
+  describeCode,
+  guardReason,
+  isUnwatched,
+  verdictOf,
+} from '../v4project/code.js';
 import { refusedCode } from '../v4project/running-code.js';
 import { describeSetting, type V4Setting } from '../v4project/settings.js';
 
@@ -60,7 +67,7 @@ export interface CheckReport {
   readonly warnings: readonly SchemaNote[];
   /** Files of v4's code and configuration; a `guard` that is not ignored refuses the start. */
   readonly code: readonly CodeReport[];
-  /** What the start would refuse of code that runs, such as a policy that is not there. */
+  /** What the start would refuse of code: guards that do not run, and what code that runs lacks, such as a policy that is not there. */
   readonly refused: readonly string[];
   /** Settings of v4's `config/`; those that are not supported and guard access refuse the start. */
   readonly settings: readonly SettingReport[];
@@ -107,7 +114,8 @@ export const check = async (dir: string, { json }: CheckOptions): Promise<void> 
     const diff = await compareDatabase(project, db);
     const stored = await readStored(project.model, diff, db);
     const compared = reportOf(project, diff, stored, await readUnlocalized(project.model, db, diff), db);
-    const refused = await refusedCode(project, db);
+    const guards = project.code.filter(isUnwatched).map((it) => `${it.file}: ${guardReason(it)}`);
+    const refused = [...guards, ...(await refusedCode(project, db))];
     const report: CheckReport = { ...compared, ok: compared.ok && refused.length === 0, refused };
     process.stdout.write(`${json ? JSON.stringify(report, null, 2) : inWords(report, project, diff, stored)}\n`);
     if (!report.ok) process.exitCode = 1;

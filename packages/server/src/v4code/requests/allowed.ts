@@ -10,7 +10,7 @@ import { objectQuery, type QueryObject } from '../../query/objects.js';
 import type { ResolveContext } from '../../query/resolve.js';
 import type { Gate, ReadAction } from '../../query/selection.js';
 import type { Reader } from '../../read/find.js';
-import { isEverything, withPlainParameters } from '../data/queries.js';
+import { isEverything, isGroup, withPlainParameters } from '../data/queries.js';
 import { type Populating, withPermittedPopulate } from '../data/query-changes.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import type { Native } from '../native.js';
@@ -44,9 +44,10 @@ export const lookedAt = (query: Members): Members =>
 
 /**
  * A query without what v4 takes out of it: names that the caller may not use or that do not exist, and what is ignored. All else that is
- * refused is a refusal, because a bound or a value may concern what code has put in as well as what a client has; and so is every
- * condition: without it more is found, and a client can send the same one as code has put in.
- * @param isClients whether code can have put nothing into it: conditions that the server ignores go only then.
+ * refused is a refusal, because a bound or a value may concern what code has put in as well as what a client has. So is a condition,
+ * unless code can have put nothing into the query: without it more is found, and a client can send the same one as code has put in. One
+ * that the server ignores goes too if the client has sent the same: code that relies on it is refused whatever the client sends.
+ * @param isClients whether code can have put nothing into it.
  * @param before the query of the request, which code may have changed; the query itself by default.
  */
 export const allowedQuery = (
@@ -69,8 +70,10 @@ export const allowedQuery = (
   const parameters = (areLooked: boolean): Members =>
     Object.fromEntries(Object.entries(query).filter(([name]) => looked.includes(name) === areLooked));
   const allowed = cloneDeep(readable(withPlainParameters(parameters(true))));
-  const goes = (it: Issue, condition: 'ignored' | 'refused'): boolean => {
-    const fate = fateOf(it, memberAt(allowed, it.path), { condition, before });
+  /** Only where nothing is refused that v4 ignores, the conditions of a client are dropped. */
+  const isLenient = isClients && !context.strict;
+  const goes = (it: Issue, mayRemove: MayRemove): boolean => {
+    const fate = fateOf(it, memberAt(allowed, it.path), { mayRemove, before });
     if (fate === 'refused') throw new Refusal(it);
     return fate === 'removed';
   };
@@ -82,8 +85,8 @@ export const allowedQuery = (
     if (others.length > 0) throw new Refusal(...others);
     const removed = lastFirst(issues).filter((it) =>
       checked.ok
-        ? isUnderstood(allowed, it, type) && goes(it, isClients ? 'ignored' : 'refused') && removeIgnored(allowed, it)
-        : goes(it, 'refused') && removePart(allowed, it.path),
+        ? isUnderstood(allowed, it, type) && goes(it, isClients ? 'any' : 'asked') && removeIgnored(allowed, it)
+        : goes(it, isLenient ? 'any' : 'none') && removePart(allowed, it.path),
     );
     if (removed.length > 0) continue;
     // a number of entries that code alone has set stays: the entity service knows it
@@ -163,6 +166,9 @@ const names: ReadonlySet<IssueCode> = new Set<IssueCode>([
   'query.fragments-outside-zone',
 ]);
 
+/** Which conditions may be taken out: all of them, those that the client has sent just so, or none. */
+type MayRemove = 'any' | 'asked' | 'none';
+
 /**
  * What becomes of a part of which a name is refused or ignored. Elsewhere than in a condition a name goes by itself, whoever has given it,
  * because less is shown without it; several names in one text and whole options go if they are the client's alone.
@@ -170,18 +176,35 @@ const names: ReadonlySet<IssueCode> = new Set<IssueCode>([
 const fateOf = (
   { code, path }: Issue,
   part: unknown,
-  { condition, before }: { readonly condition: 'ignored' | 'refused'; readonly before: () => Members },
+  { mayRemove, before }: { readonly mayRemove: MayRemove; readonly before: () => Members },
 ): 'removed' | 'kept' | 'refused' => {
-  const isCondition = conditionsAt(path) !== -1;
-  if (isCondition && condition === 'refused') return 'refused';
+  const start = conditionsAt(path);
+  if (start !== -1 && mayRemove === 'none') return 'refused';
   if (part === undefined) return 'kept';
-  if (isCondition) return 'removed';
-  const asked = valuesAsked(before(), path);
+  if (start !== -1 && mayRemove === 'any') return 'removed';
+  const asked = start === -1 ? valuesAsked(before(), path) : conditionsAsked(before(), path, start);
   if (asked.some((it) => isEqual(it, part))) return 'removed';
+  if (start !== -1) return 'refused';
   if (code === 'query.populate-with-pagination') return asked.length > 0 ? 'refused' : 'kept';
   const isOption = understood.has(code) || (path.length === optionAt(path) + 1 && path.at(-1) !== 'populate');
   const isSeveral = typeof part === 'string' && part.includes(',');
   return isOption || isSeveral ? 'refused' : 'removed';
+};
+
+/** What the request has where a condition is. Code may have put its conditions into a group. */
+const conditionsAsked = (before: Members, path: readonly string[], start: number): readonly unknown[] => {
+  const rest = path.slice(start + 1);
+  const at = rest.findIndex((it) => !isGroup(it) && !isIndex(it));
+  return groupsIn(memberAt(before, path.slice(0, start + 1)))
+    .map((it) => memberAt(it, at === -1 ? [] : rest.slice(at)))
+    .filter((it) => it !== undefined);
+};
+
+/** Conditions, and those inside their groups. */
+const groupsIn = (conditions: unknown): readonly unknown[] => {
+  if (!isHolder(conditions)) return [conditions];
+  const inner = Object.entries(conditions).filter(([name]) => Array.isArray(conditions) || isGroup(name));
+  return [conditions, ...inner.flatMap(([, it]) => groupsIn(it))];
 };
 
 /** What the request has where the part is. Code may have made a list of it, or have put items of its own in front. */
