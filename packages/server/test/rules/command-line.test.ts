@@ -166,8 +166,12 @@ describe('the command line', () => {
     const given: NodeJS.ProcessEnv = { ...process.env, DATABASE_CLIENT: 'sqlite', PORT: '0' };
     const { NODE_COMPILE_CACHE: _given, ...env } = given;
     const child = spawn(process.execPath, [main, 'start'], { cwd: dir, env, stdio: ['ignore', 'pipe', 'inherit'] });
-    // the last that it says before it waits for signals
-    for await (const chunk of child.stdout) if (String(chunk).includes('no administrator yet')) break;
+    // the last that it says before it waits for signals; what follows is read, too
+    await new Promise<void>((resolve) => {
+      child.stdout.on('data', (text) => {
+        if (String(text).includes('no administrator yet')) resolve();
+      });
+    });
     child.kill();
     expect(await once(child, 'exit')).toEqual([0, null]);
     expect(fs.statSync(compiled).isDirectory()).toBe(!isBarred);
