@@ -301,11 +301,16 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       isPlain: (uid: string, action: CoreAction): boolean =>
         core.isCoreService(uid) && operatedOf[action].every((it) => !lifecycles.hears(uid, it)),
     };
+    /** @returns to be called once the hook has ended. */
+    const warnIfLate = (hook: string, ms: number, consequence: string): (() => void) => {
+      const timer = setTimeout(() => {
+        log.warn(`${hook} of ${code.indexFile} has not ended; ${consequence}`);
+      }, ms).unref();
+      return () => clearTimeout(timer);
+    };
     /** What fails there stops the start. */
     const run = async (hook: 'register' | 'bootstrap'): Promise<void> => {
-      const late = setTimeout(() => {
-        log.warn(`${hook} of ${code.indexFile} has not ended; nothing is served until it does`);
-      }, limits.startHookMs).unref();
+      const ended = warnIfLate(hook, limits.startHookMs, 'nothing is served until it does');
       try {
         await plugins.run(hook);
         await call(code.index, hook, strapi);
@@ -313,7 +318,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
         log.error({ err: fault }, `${hook} of the project failed`);
         throw new CodeFault(describeFault(fault, dir, { file: 'src', what: `${hook} failed` }), { cause: fault });
       } finally {
-        clearTimeout(late);
+        ended();
       }
     };
     for (const [uid, hooks] of await plugins.extend(code.extensions)) lifecycles.subscribe({ models: [uid], ...hooks });
@@ -394,14 +399,12 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
         cron.destroy();
         await settle();
         await leftWorkEnds();
-        const late = setTimeout(() => {
-          log.warn(`destroy of ${code.indexFile} has not ended; the process ends without it soon`);
-        }, limits.closeMsMax / 2).unref();
+        const ended = warnIfLate('destroy', limits.closeMsMax / 2, 'the process ends without it soon');
         try {
           await call(code.index, 'destroy', strapi);
           await plugins.run('destroy');
         } finally {
-          clearTimeout(late);
+          ended();
         }
       },
     };

@@ -104,9 +104,8 @@ describe('the command line', () => {
     expect(result.said).toContain(`There is no folder ${path.join(fs.realpathSync(dir), 'nowhere')}`);
   });
 
-  it('Q16: start reports that a v4 project is served leniently', async () => {
-    makeProject();
-    fs.writeFileSync(path.join(dir, 'package.json'), '{ "dependencies": { "@strapi/strapi": "4.26.2" } }');
+  /** What a start says, up to where it serves. */
+  const logOfStart = async (): Promise<string> => {
     const env = { ...process.env, DATABASE_CLIENT: 'sqlite', PORT: '0' };
     const child = spawn(process.execPath, [main, 'start'], { cwd: dir, env, stdio: ['ignore', 'pipe', 'ignore'] });
     let log = '';
@@ -116,6 +115,13 @@ describe('the command line', () => {
     }
     child.kill();
     await once(child, 'exit');
+    return log;
+  };
+
+  it('Q16: start reports that a v4 project is served leniently', async () => {
+    makeProject();
+    fs.writeFileSync(path.join(dir, 'package.json'), '{ "dependencies": { "@strapi/strapi": "4.26.2" } }');
+    const log = await logOfStart();
     expect(log).toContain('api.strict is false, the default of projects that depend on @strapi/strapi: ');
   });
 
@@ -126,15 +132,7 @@ describe('the command line', () => {
         path.join(dir, 'src/index.js'),
         `module.exports = { async bootstrap({ strapi }) { strapi.log.info('bootstrapped'); ${bootstrap} } };`,
       );
-      const env = { ...process.env, DATABASE_CLIENT: 'sqlite', PORT: '0' };
-      const child = spawn(process.execPath, [main, 'start'], { cwd: dir, env, stdio: ['ignore', 'pipe', 'ignore'] });
-      let log = '';
-      for await (const chunk of child.stdout) {
-        log += String(chunk);
-        if (log.includes('serving ')) break;
-      }
-      child.kill();
-      await once(child, 'exit');
+      const log = await logOfStart();
       fs.rmSync(path.join(dir, '.tmp'), { recursive: true });
       return log;
     };
