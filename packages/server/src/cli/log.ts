@@ -1,6 +1,6 @@
 /** The log: JSON lines, or readable text on a terminal. */
 import os from 'node:os';
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
 import type { Environment } from './config.js';
 
 /** What is said before the first request. */
@@ -13,10 +13,24 @@ export const newLogger = async (
 ): Promise<Logger> => {
   const base = { pid: process.pid, hostname: os.hostname(), ...(worker === undefined ? {} : { worker }) };
   const options = { level, base, redact: ['req.headers.authorization'] };
-  if (!process.stdout.isTTY) return pino(options);
+  if (!process.stdout.isTTY) return pino(options, toStdout());
   const { default: pretty } = await import('pino-pretty');
   // synchronous, to keep the order with direct writes to the terminal
   return pino(options, pretty({ sync: true, ignore: `pid,hostname,${inText.join()}`, translateTime: 'SYS:HH:MM:ss' }));
+};
+
+/** What is left at the exit is written then, if anybody still reads it. */
+const toStdout = (): DestinationStream => {
+  const stdout = pino.destination(process.stdout.fd);
+  const flushSync = stdout.flushSync.bind(stdout);
+  stdout.flushSync = () => {
+    try {
+      flushSync();
+    } catch (fault) {
+      if ((fault as NodeJS.ErrnoException).code !== 'EPIPE') throw fault;
+    }
+  };
+  return stdout;
 };
 
 /** Facts for programs, which the text of the line says too. */

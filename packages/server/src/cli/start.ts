@@ -124,25 +124,29 @@ const serve = async (
       `Cannot listen on ${env.HOST}:${env.PORT}: ${(fault as Error).message}\nSet HOST and PORT to a free address.`,
     );
   }
-  await site.notifier.start();
-  if (worker === null) code?.runTasks();
-  logger.info(
-    { database: db.place },
-    `serving ${project.dir} (${typesInWords(model)}) after ${Math.round(performance.now())} ms`,
-  );
   const { port } = app.server.address() as AddressInfo;
-  if (worker === null) printExampleUrl(project, port);
-  if (worker === null || worker.duty === 'prepare')
-    await tellFirstAdministrator(site, addressOf(project, port), logger);
-
+  const begin = async (): Promise<void> => {
+    await site.notifier.start();
+    if (worker === null) code?.runTasks();
+    logger.info(
+      { database: db.place },
+      `serving ${project.dir} (${typesInWords(model)}) after ${Math.round(performance.now())} ms`,
+    );
+    if (worker === null) printExampleUrl(project, port);
+    if (worker === null || worker.duty === 'prepare')
+      await tellFirstAdministrator(site, addressOf(project, port), logger);
+  };
+  const begun = begin();
   const delayMs = config.server.stopDelaySeconds * 1000;
   stop = stopOnSignals({
     server: app,
     logger,
     delayMs,
-    settle: () => settle(site, code).finally(unwatch),
+    // whoever finds the port open may stop the server before all has begun
+    settle: () => begun.then(() => settle(site, code)).finally(unwatch),
     close: () => db.close(),
   });
+  await begun;
   if (worker === null) return;
   worker.onReplaced(() => stop({ delayMs: 0, exitCode: 0, isReplaced: true }));
   worker.onTasks(() => code?.runTasks());

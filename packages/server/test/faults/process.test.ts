@@ -30,6 +30,10 @@ export default {
     if (how === 'emitter') setImmediate(() => new EventEmitter().emit('error', thrown[what](refuse)));
     if (how === 'promise') Promise.reject(thrown[what](refuse));
     if (how === 'exit') process.exit(3);
+    if (how === 'last-words') {
+      for (const word of ['first', 'second']) process.emit('unhandledRejection', new Error(word));
+      process.exit(3);
+    }
     if (how === 'never') return new Promise(() => undefined);
     return { data: how };
   },
@@ -113,6 +117,13 @@ describe('the process', () => {
     const line = await logged('err');
     expect(line).toMatchObject({ level: 60, msg: expect.stringContaining('project code has ended the process') });
     expect(JSON.stringify(line)).toMatch(/process\.exit\(3\).*handlers\.js/s);
+    expect([await exited, await cut]).toEqual([3, 'fetch failed']);
+  });
+
+  it('ends although nobody reads the log any more in which lines are waiting to be written', async () => {
+    const { get, child, exited } = await serve();
+    child.stdout!.destroy();
+    const cut = get('last-words').catch((fault: TypeError) => fault.message);
     expect([await exited, await cut]).toEqual([3, 'fetch failed']);
   });
 

@@ -114,9 +114,14 @@ describe('the command line', () => {
       if (log.includes('serving ')) break;
     }
     child.kill();
-    await once(child, 'exit');
+    expect(await once(child, 'exit')).toEqual([0, null]);
     return log;
   };
+
+  it('start stops in order as soon as it says that it serves, and whether or not its log is read', async () => {
+    makeProject();
+    expect(await logOfStart()).toContain('serving ');
+  });
 
   it('Q16: start reports that a v4 project is served leniently', async () => {
     makeProject();
