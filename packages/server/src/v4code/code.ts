@@ -310,7 +310,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     };
     /** What fails there stops the start. */
     const run = async (hook: 'register' | 'bootstrap'): Promise<void> => {
-      const ended = warnIfLate(hook, limits.startHookMs, 'nothing is served until it does');
+      const ended = warnIfLate(hook, limits.startHookMs, 'the start waits for it');
       try {
         await plugins.run(hook);
         await call(code.index, hook, strapi);

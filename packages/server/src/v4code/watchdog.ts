@@ -41,7 +41,7 @@ let missed = 0;
 const looks = 10;
 let isLogged = false;
 const log = (frames) => {
-  const msg = 'nothing was answered for ' + ms + ' ms, because this code of the project does not return';
+  const msg = 'nothing was answered for ' + ms + ' ms, because this code does not return';
   const stack = frames.map((it) => '    at ' + it).join('\\n');
   const line = { level: 50, time: Date.now(), pid: process.pid, stack, msg };
   fs.writeSync(1, (isText ? msg + '\\n' + stack : JSON.stringify(line)) + '\\n');

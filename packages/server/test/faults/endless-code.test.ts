@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline';
-import { afterAll, afterEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newFolder } from '../world/folders.js';
 import { freePort, secretsGiven } from '../world/process.js';
 import { writeFiles } from '../world/schemas.js';
@@ -80,24 +80,61 @@ it('is left to a debugger where there is one: its breakpoints are not resumed', 
   expect(lines.filter((it) => /does not return/.test(it.msg))).toEqual([]);
 });
 
-it('is said of a bootstrap that never ends, which nothing keeps alive, and the process stays', async () => {
-  const own = newFolder();
-  writeFiles(own, {
-    'package.json': '{}',
-    'dovetail.config.json': JSON.stringify({ studio: false }),
-    'src/index.js': 'module.exports = { bootstrap: () => new Promise(() => undefined) };',
+describe('a bootstrap that never ends, which nothing keeps alive', () => {
+  const said = 'bootstrap of src/index.js has not ended; the start waits for it';
+  const bootstrap = (body: string) => ({ 'src/index.js': `module.exports = { bootstrap: () => ${body} };` });
+  let own = '';
+  beforeEach(() => {
+    own = newFolder();
+    writeFiles(own, {
+      'package.json': '{}',
+      'dovetail.config.json': JSON.stringify({ studio: false }),
+      ...bootstrap('new Promise(() => undefined)'),
+    });
   });
-  const child = spawn(process.execPath, [path.join(import.meta.dirname, 'late.mjs'), own], {
-    env: { ...process.env, ...secretsGiven, PORT: String(await freePort()), LOG_LEVEL: 'warn', DATABASE_CLIENT: '' },
-    stdio: ['ignore', 'pipe', 'ignore'],
+  afterEach(() => fs.rmSync(own, { recursive: true }));
+
+  const runLate = async (command: 'start' | 'dev') => {
+    const env = { ...process.env, ...secretsGiven, PORT: String(await freePort()), DATABASE_CLIENT: '' };
+    const child = spawn(process.execPath, [path.join(import.meta.dirname, 'late.mjs'), command, own], {
+      env: { ...env, LOG_LEVEL: 'info' },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    children.push(child);
+    const lines = readline.createInterface(child.stdout)[Symbol.asyncIterator]();
+    const logged = async (wanted: RegExp): Promise<string> => {
+      for (;;) {
+        const { value, done } = await lines.next();
+        if (done === true) throw new Error('it has ended');
+        const { msg } = JSON.parse(value) as Line;
+        if (wanted.test(msg)) return msg;
+      }
+    };
+    return { child, logged };
+  };
+
+  it('is said, and the process stays', async () => {
+    const { child, logged } = await runLate('start');
+    expect(await logged(/has not ended/)).toBe(said);
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    expect(await exited).toEqual([null, 'SIGKILL']);
   });
-  children.push(child);
-  const exited = once(child, 'exit');
-  const said = 'bootstrap of src/index.js has not ended; nothing is served until it does';
-  for await (const line of readline.createInterface(child.stdout)) {
-    if ((JSON.parse(line) as Line).msg === said) break;
-  }
-  child.kill('SIGKILL');
-  expect(await exited).toEqual([null, 'SIGKILL']);
-  fs.rmSync(own, { recursive: true });
+
+  it('is left by dev once files change, and what they are now is served', async () => {
+    const { child, logged } = await runLate('dev');
+    expect(await logged(/has not ended/)).toBe(said);
+    writeFiles(own, bootstrap('undefined'));
+    expect(await logged(/not waited for/)).toContain('It will be served once this is mended.');
+    await logged(/^serving /);
+    // and where something is served already
+    writeFiles(own, bootstrap('new Promise(() => 1)'));
+    expect(await logged(/has not ended/)).toBe(said);
+    writeFiles(own, bootstrap('1'));
+    expect(await logged(/not waited for/)).toContain('The project is served as it was before.');
+    await logged(/^mended/);
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+  });
 });

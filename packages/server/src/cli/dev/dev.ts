@@ -36,7 +36,7 @@ export const dev = async (given: string): Promise<void> => {
   /** Since the live generation was made. */
   const saved = new Set<string>();
 
-  const follow = async ({ files, since }: Batch): Promise<void> => {
+  const follow = async ({ files, since }: Batch, superseded: AbortSignal): Promise<void> => {
     const before = live;
     const code = modules.files();
     const isCodeChanged = files.some((it) => code.includes(it) || !isData(nameIn(dir, it)));
@@ -44,7 +44,7 @@ export const dev = async (given: string): Promise<void> => {
     notices.begin();
     let next: Generation;
     try {
-      next = await nextGeneration({ dir, listener, modules, logger, notices, live, isCodeChanged });
+      next = await nextGeneration({ dir, listener, modules, logger, notices, live, isCodeChanged, superseded });
     } catch (fault) {
       isFaulty = true;
       notices.goOn();
@@ -229,15 +229,19 @@ const whatToOpen = ({ config, model }: Project, url: string): string => {
 
 // ---- one batch at a time
 
-/** Batches that come while one is followed are followed together. */
-const newQueue = (work: (batch: Batch) => Promise<void>): ((batch: Batch) => Promise<void>) => {
+/** Batches that come while one is followed are followed together; the signal of the one before says that they wait. */
+const newQueue = (
+  work: (batch: Batch, superseded: AbortSignal) => Promise<void>,
+): ((batch: Batch) => Promise<void>) => {
   let waiting: Batch | null = null;
   let running: Promise<void> | null = null;
+  let followed = new AbortController();
   const run = async (): Promise<void> => {
     try {
       for (let batch = waiting; batch; batch = waiting) {
         waiting = null;
-        await work(batch);
+        followed = new AbortController();
+        await work(batch, followed.signal);
       }
     } finally {
       running = null;
@@ -245,7 +249,8 @@ const newQueue = (work: (batch: Batch) => Promise<void>): ((batch: Batch) => Pro
   };
   return (batch) => {
     waiting = waiting ? { files: [...waiting.files, ...batch.files], since: waiting.since } : batch;
-    running ??= run();
+    if (running) followed.abort();
+    else running = run();
     return running;
   };
 };

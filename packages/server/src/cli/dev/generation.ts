@@ -1,15 +1,25 @@
 /** One state of a project that can be served: made from the files as they are, while the one before serves on. */
+import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import type { FollowedModules } from '../../handlers/modules.js';
 import { loggable } from '../../http/faults.js';
 import type { Listener } from '../../http/listener.js';
 import { type App, newApp } from '../../http/server.js';
+import { limits } from '../../limits.js';
 import type { Site } from '../../site/site.js';
 import type { Claim } from '../../sql/sqlite/claim.js';
 import type { BoundCode } from '../../v4code/code.js';
 import { nameIn } from '../../v4code/loading/load.js';
 import { addSeeds, prepareData, type SeedsAdded, warnOfClosedContent } from '../bootstrap.js';
-import { type Environment, misspeltVariables, outsideVariables, readEnvironment, shareVariables } from '../config.js';
+import {
+  type Environment,
+  misspeltVariables,
+  outsideVariables,
+  readEnvironment,
+  StartFault,
+  shareVariables,
+} from '../config.js';
 import { bringUp } from '../layout.js';
 import type { Notices } from '../log.js';
 import { warnOfOpenSite, warnOfOtherProcess, warnOfProject } from '../notices.js';
@@ -46,6 +56,8 @@ export interface NextOptions {
   readonly live: Generation | null;
   /** Whether code may have changed: its modules are evaluated anew. */
   readonly isCodeChanged: boolean;
+  /** Aborted once files have changed again. */
+  readonly superseded: AbortSignal;
 }
 
 /**
@@ -53,7 +65,7 @@ export interface NextOptions {
  * is to be mended; whatever fails, the live generation is as it was, and the database at most has additions.
  */
 export const nextGeneration = async (options: NextOptions): Promise<Generation> => {
-  const { dir, listener, modules, logger, notices, live, isCodeChanged } = options;
+  const { dir, listener, modules, logger, notices, live, isCodeChanged, superseded } = options;
   if (isCodeChanged) modules.forget();
   const found = await openProject(dir);
   logger.level = found.env.LOG_LEVEL;
@@ -76,16 +88,17 @@ export const nextGeneration = async (options: NextOptions): Promise<Generation> 
     });
     const seeds = await addSeeds(prepared, db);
     const isNew = await prepareData(prepared, db, notices);
-    const bound = await bindCode(prepared, loaded, { secrets, db, logger });
+    const bound = await inTime(bindCode(prepared, loaded, { secrets, db, logger }), superseded, (late) =>
+      late.code?.stop(),
+    );
     code = bound.code;
     const { project } = bound;
     const served = await siteToServe({ project, db, secrets, handlers, code, logger });
     const site: Site = { ...served, onForbidden: newForbiddenNotes(logger) };
     if (isNewDatabase) await site.media.recover();
     const settings = serverSettingsOf(project, code);
-    const made = await withStartFaults(() =>
-      newApp({ site, code, settings, logger, isHealthy: db.isHealthy }, listener),
-    );
+    const making = withStartFaults(() => newApp({ site, code, settings, logger, isHealthy: db.isHealthy }, listener));
+    const made = await inTime(making, superseded, (late) => late.app.close());
     await made.app.ready();
     if (isNew) await warnOfClosedContent(db, notices);
     await site.notifier.start();
@@ -98,6 +111,24 @@ export const nextGeneration = async (options: NextOptions): Promise<Generation> 
     }
     throw fault;
   }
+};
+
+/**
+ * `register` and `bootstrap` that do not end would be waited for for ever, and no change be followed that could mend them.
+ * @param discard what the work makes should it end after all.
+ */
+const inTime = async <T>(work: Promise<T>, superseded: AbortSignal, discard: (late: T) => unknown): Promise<T> => {
+  let isLeft = false;
+  work.then((late) => (isLeft ? discard(late) : undefined)).catch(() => undefined);
+  const left = setTimeout(limits.startHookMs, null, { ref: false })
+    .then(() => (superseded.aborted ? null : once(superseded, 'abort')))
+    .then(() => {
+      isLeft = true;
+      throw new StartFault(
+        'register or bootstrap of the project has not ended, and is not waited for any longer: files have changed.',
+      );
+    });
+  return Promise.race([work, left]);
 };
 
 const warn = (project: Project, notices: Notices, live: Generation | null): void => {
