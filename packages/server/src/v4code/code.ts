@@ -25,7 +25,7 @@ import { newEventHub } from './event-hub.js';
 import { type CodeConfig, readCodeConfig } from './loading/config.js';
 import { addDefaults, type SettingsInForce } from './loading/defaults.js';
 import { describeFault, newEnv, placeOf } from './loading/env.js';
-import { CodeFault, type Faults, type LoadModule, newFaults, newLoader } from './loading/load.js';
+import { CodeFault, type Faults, type LoadModule, nameIn, newFaults, newLoader } from './loading/load.js';
 import { isLeftOut, resolvedFile } from './loading/middlewares.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from './loading/parts.js';
 import type { Native } from './native.js';
@@ -38,7 +38,7 @@ import { newRegistry, type Registry } from './requests/registry.js';
 import { newRouteTable, type RouteTable } from './requests/routes.js';
 import { newUserReads } from './requests/user-reads.js';
 import { newStrapi, type Strapi } from './strapi.js';
-import { guarding, onUnguarded, placeKeeper } from './strapi-utils/guards.js';
+import { guarding, onMissed, placeKeeper } from './strapi-utils/guards.js';
 import { withMissing } from './strapi-utils/missing.js';
 
 export interface CodeOptions {
@@ -178,7 +178,11 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       rest: { ...(isMembers(api['rest']) ? api['rest'] : {}), prefix: binding.prefix, ...rest },
     };
     addDefaults(config, { ...binding, dir });
-    onUnguarded(tellingOnce(dir, log));
+    onMissed({
+      unguarded: tellingOnce(dir, log),
+      ended: (file, fault) =>
+        log.error(`${nameIn(dir, file)} lets no request pass until the server is started again: ${fault.message}`),
+    });
     const native = (): Native => started(hold.native, 'the content API');
     const views = newViews(model);
     const descriptions = newDescriptions(model, code.schemas);

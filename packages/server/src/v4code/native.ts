@@ -41,18 +41,11 @@ export interface Native extends NativeEndpoints {
   validateQuery(ctx: CodeContext, type: EntryType, asked?: 'find'): boolean;
   /** The query without parameters that are not of the content API. */
   queryOf(ctx: CodeContext): Members;
-  /** The query of the URL, as long as code has not seen it and so can have put nothing into it; null from then on. */
-  unseenQuery(ctx: CodeContext): Members | null;
   /**
-   * A query without what `validateQuery` would refuse, and what the server ignores, unless it is a condition: that is refused.
-   * @param whose `caller` null: everything but private attributes is allowed. `isClients`: code can have put nothing into it,
-   * and conditions that the server ignores are no refusals.
+   * A query without what `validateQuery` would refuse, and what the server ignores, unless it is a condition of code: that is refused.
+   * @param caller null: everything but private attributes is allowed.
    */
-  allowedQuery(
-    query: Members,
-    type: EntryType,
-    whose: { readonly caller: Caller | null; readonly isClients: boolean },
-  ): Members;
+  allowedQuery(query: Members, type: EntryType, caller: Caller | null): Members;
   /** Throws v4's error for what `allowedQuery` would take out. @param caller as there. */
   checkQuery(query: Members, type: EntryType, caller: Caller | null): void;
   /** Whose rights the request has; nobody's without one. */

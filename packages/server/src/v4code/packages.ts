@@ -68,7 +68,7 @@ export const newPackages = (
       if (!isMembers(query)) return query;
       const caller = auth === undefined ? null : native().callerOfAuth(auth);
       const gate = gateOf(caller, model);
-      return sanitizeQuery(query, type, { native: native(), caller, isClients: false, model, gate });
+      return sanitizeQuery(query, type, { native: native(), caller, model, gate });
     },
   };
 

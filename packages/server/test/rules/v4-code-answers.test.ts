@@ -24,9 +24,23 @@ const files: Readonly<Record<string, string>> = {
       return { data, meta };
     } })`,
   ),
-  ...typeFile('draft', { title: text }, { draftAndPublish: true }),
+  ...typeFile(
+    'draft',
+    { title: text, next: { type: 'relation', relation: 'oneToOne', target: 'api::draft.draft' } },
+    { draftAndPublish: true },
+  ),
   'src/api/draft/policies/published.js': `module.exports = ({ request }) => request.query.publicationState !== 'preview';`,
   ...routed('draft', '', `{ config: { find: { policies: ['published'] } } }`),
+  'src/api/draft/routes/list.js': `module.exports = { routes: ['service', 'entities', 'page', 'populated'].map((it) => (
+    { method: 'GET', path: '/listed-by-' + it, handler: 'list.' + it, config: { auth: false, policies: ['published'] } })) };`,
+  'src/api/draft/controllers/list.js': `const live = (query) => ({ publicationState: 'live', ...query });
+    const shown = async (asked, ctx) => { try { return await asked; } catch (fault) { return ctx.badRequest(fault.message); } };
+    module.exports = {
+      service: (ctx) => shown(strapi.service('api::draft.draft').find(ctx.query), ctx),
+      entities: (ctx) => shown(strapi.entityService.findMany('api::draft.draft', live(ctx.query)), ctx),
+      page: (ctx) => shown(strapi.entityService.findPage('api::draft.draft', live(ctx.query)), ctx),
+      populated: (ctx) => shown(strapi.entityService.findMany('api::draft.draft', { populate: { next: live(ctx.query) }, publicationState: 'live' }), ctx),
+    };`,
   ...typeFile('page', { title: text, body: text }),
   ...routed(
     'page',
@@ -106,6 +120,15 @@ describe.each(dialects)('answers of code on %s', (dialect) => {
     }
     expect((await served.json('GET', '/api/drafts?publicationState=preview')).status).toBe(403);
     expect((await served.json('GET', '/api/drafts?status=draft')).status).toBe(400);
+  });
+
+  it('DR2: show drafts to nobody who asks for what is no state, in whatever code asks', async () => {
+    for (const by of ['service', 'entities', 'page', 'populated'])
+      for (const state of ['x', 'Preview', '', 'live&publicationState[]=live']) {
+        const { status, text: said } = await served.ask(`/api/listed-by-${by}?publicationState=${state}`);
+        expect([by, state, status, said.includes('"draft"')]).toEqual([by, state, 400, false]);
+      }
+    expect((await served.ask('/api/listed-by-service?publicationState=live')).status).toBe(200);
   });
 
   it("are in v5's format where no code takes part", async () => {

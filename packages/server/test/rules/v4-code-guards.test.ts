@@ -879,6 +879,7 @@ describe('a guard that keeps what it could not find', () => {
       operator: `{ policies: ['global::operator'] }`,
       service: `{ policies: ['global::service'] }`,
       sent: `{ policies: ['global::sent'] }`,
+      copied: `{ policies: ['global::copied'] }`,
       traced: `{ policies: ['global::traced'] }`,
     };
     const routes = Object.entries(guards).map(
@@ -910,6 +911,20 @@ describe('a guard that keeps what it could not find', () => {
         module.exports = async ({ request: { query } }, config, { strapi }) =>
           (await quiet(() => ${entities('findMany', '{ filters: { $and: [{ id: query.id }] } }')})).length === 0 &&
           (await quiet(() => ${asking('findMany', '{ where: { id: query.id, meta: query.meta } }')})).length === 0;`,
+      // what a client has sent, in objects of the policy's own
+      'src/policies/copied.js': `const quiet = require('../utils/quiet');
+        module.exports = async ({ request }, config, { strapi }) => {
+          const { filters, by, ...others } = JSON.parse(JSON.stringify(request.query));
+          const inHeader = JSON.parse(request.headers['x-filters'] ?? '{}');
+          const asked = [
+            () => ${entities('findMany', '{ filters }')},
+            () => ${asking('findMany', '{ where: {}, ...others }')},
+            () => ${asking('findMany', `{ where: by === undefined ? {} : { [by]: { $contains: 'deny' } } }`)},
+            () => ${entities('findMany', '{ filters: inHeader }')},
+          ];
+          for (const it of asked) await quiet(it);
+          return true;
+        };`,
       // what a library makes of stacks
       'src/policies/traced.js': `const quiet = require('../utils/quiet'); let rows;
         module.exports = async (ctx, config, { strapi }) => {
@@ -957,6 +972,25 @@ describe('a guard that keeps what it could not find', () => {
     for (const sent of ['id[$contains]=1&meta=1', 'id=7&meta[$contains]=1', 'id=7&meta[]=1'])
       expect((await served.json('GET', `/api/sent?${sent}`)).status).toBeGreaterThanOrEqual(400);
     expect((await served.json('GET', '/api/sent?id=7&meta=1')).status).toBe(200);
+    const header = { 'x-filters': '{"meta":{"$contains":"1"}}' };
+    for (const [sent, headers] of [
+      ['filters[id][$contains]=1', {}],
+      ['filters%5Bid%5D%5B%24contains%5D=1', {}],
+      ['groupBy=title', {}],
+      ['by=meta', {}],
+      ['', header],
+    ] as const)
+      expect([sent, (await served.ask(`/api/copied?${sent}`, { headers })).status >= 400]).toEqual([sent, true]);
+    expect((await served.json('GET', '/api/copied')).status).toBe(200);
+  });
+
+  it('is named in the log, with what it has met', async () => {
+    await served.json('GET', '/api/memo');
+    expect(served.logged.filter((it) => it.includes('lets no request pass') && it.includes('memo.js'))).toEqual([
+      expect.stringMatching(
+        /src\/policies\/memo.js lets no request pass until the server is started again: strapi.db.connection is not available/,
+      ),
+    ]);
   });
 
   it('is told of where it is no guard, once for each place', async () => {

@@ -131,3 +131,29 @@ export const isSameQuery = (one: unknown, other: unknown): boolean => {
 
 const memberOf = (holder: object, name: string | symbol): unknown =>
   (holder as Readonly<Record<string | symbol, unknown>>)[name];
+
+/** The lists and objects that a query was made of, each with the members that it had. */
+export type Parts = ReadonlyMap<object, Members>;
+
+/** @param query one that was just made. */
+export const partsOf = (query: unknown): Parts => {
+  const parts = new Map<object, Members>();
+  const left = [query];
+  while (left.length > 0) {
+    const it = left.pop();
+    if (typeof it !== 'object' || it === null || parts.has(it)) continue;
+    parts.set(it, { ...it });
+    left.push(...(Object.values(it) as readonly unknown[]));
+  }
+  return parts;
+};
+
+/** Whether what a part has by a name is what it was made of: what code has put in may be equal to it, for a client guesses. */
+export const isAsMade = (parts: Parts, holder: object, name: string): boolean => {
+  const made = parts.get(holder);
+  const value = memberOf(holder, name);
+  if (!made || !Object.hasOwn(made, name) || !Object.is(made[name], value)) return false;
+  if (typeof value !== 'object' || value === null) return true;
+  const names = Object.keys(value);
+  return names.length === Object.keys(parts.get(value) ?? {}).length && names.every((it) => isAsMade(parts, value, it));
+};

@@ -15,10 +15,12 @@ import { absentInContext, missing } from '../../v4code/strapi-utils/missing.js';
 import { JSON_TYPE } from '../respond.js';
 import { searchOf } from '../target.js';
 import { untouchedAnswer } from './answers.js';
-import { asAssigned, isSameQuery, newChangedQuery } from './changed.js';
+import { asAssigned, isAsMade, isSameQuery, newChangedQuery, type Parts, partsOf } from './changed.js';
 
 /** The parsed query of a request, once anyone has looked at it. */
 const QUERY = Symbol('query');
+/** What it was made of. */
+const QUERY_PARTS = Symbol('parts of the query');
 /** The query string that it was made of: code may replace that, too. */
 const QUERY_TEXT = Symbol('query text');
 /** Whether an answer of the server is the body, and its headers are not set yet. */
@@ -33,8 +35,8 @@ export interface Contexts {
   route(ctx: object, params: Readonly<Record<string, string>>, path: string): void;
   /** The query as code has changed it; null if it is what the URL says. */
   changedQuery(ctx: Koa.Context): ChangedQuery | null;
-  /** The query of the URL, as long as code has not seen it and so can have put nothing into it; null from then on. */
-  unseenQuery(ctx: Koa.Context): Record<string, unknown> | null;
+  /** Whether the member of a list or object in the query is what the client has sent, and nothing that code has put in. */
+  isClients(ctx: Koa.Context, holder: object, name: string): boolean;
   /** The query of the URL that was asked for, whatever code has made of it. */
   askedQuery(ctx: object): Record<string, unknown>;
 }
@@ -112,10 +114,10 @@ export const newContexts = async (settings: {
       const given = givenQuery(ctx);
       return given && newChangedQuery(given, isStandIn(ctx) ? {} : parse(ctx.request.querystring), textOf);
     },
-    unseenQuery: (ctx) => {
-      if (isStandIn(ctx) || (ctx.request as QueriedRequest)[QUERY] !== undefined) return null;
-      const { querystring } = ctx.request;
-      return querystring === searchOf(ctx.originalUrl) ? parse(querystring) : null;
+    isClients: (ctx, holder, name) => {
+      if (isStandIn(ctx)) return false;
+      const { querystring, [QUERY_PARTS]: parts } = ctx.request as QueriedRequest;
+      return parts !== undefined && querystring === searchOf(ctx.originalUrl) && isAsMade(parts, holder, name);
     },
     askedQuery: (ctx) => parse(searchOf((ctx as Koa.Context).originalUrl)),
   };
@@ -224,6 +226,7 @@ const helperNames = (): readonly (readonly [string, number])[] =>
 interface QueriedRequest extends Koa.Request {
   /** Code may assign anything. */
   [QUERY]?: Record<string, unknown> | null;
+  [QUERY_PARTS]?: Parts;
   [QUERY_TEXT]?: string;
 }
 
@@ -235,6 +238,7 @@ const extendQuery = (koa: Koa, parse: ParseQuery): void => {
       const { querystring } = this;
       if (this[QUERY] === undefined || this[QUERY_TEXT] !== querystring) {
         this[QUERY] = parse(querystring);
+        this[QUERY_PARTS] = partsOf(this[QUERY]);
         this[QUERY_TEXT] = querystring;
       }
       return this[QUERY];

@@ -232,15 +232,19 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
       const query = objectQuery(withPlainParameters(lookedAt(given)) as QueryObject);
       catchable(() => unwrap(site.reader.check({ action, type, id: null, query }, context)));
     },
-    unseenQuery: (ctx) => contexts.unseenQuery(requestOf(ctx)),
-    allowedQuery: (given, type, { caller: whose, isClients }) => {
+    allowedQuery: (given, type, whose) => {
       const caller: KnownCaller = { ...(whose ?? anyCaller), who: { kind: 'public' } };
       const ctx = requestContext();
       const whole = {
         reader: site.reader,
         context: contextFor(type, { caller, defaultLocale: null, format: 'v4' }, {}, site),
-        isClients,
-        ...(ctx ? { before: () => contexts.askedQuery(ctx) } : {}),
+        ...(ctx
+          ? {
+              before: () => contexts.askedQuery(ctx),
+              isClients: (holder: object, name: string) =>
+                contexts.isClients(requestOf(ctx as CodeContext), holder, name),
+            }
+          : {}),
       };
       return catchable(() => allowedQuery(given, type, whole));
     },

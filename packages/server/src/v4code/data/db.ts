@@ -5,12 +5,12 @@ import { limits } from '../../limits.js';
 import type { Uid } from '../../model/model.js';
 import { type Callable, isMembers, type Members } from '../loading/parts.js';
 import { faultOfCode, NotFoundError, ValidationError } from '../strapi-utils/errors.js';
-import { missed, refused } from '../strapi-utils/guards.js';
+import { refused } from '../strapi-utils/guards.js';
 import type { Entities, Entity, WriteOptions } from './entities.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
-import { type FindParams, GIVEN, ONLY_ENTRY } from './queries.js';
+import { type FindParams, ONLY_ENTRY } from './queries.js';
 import { isNoRow, type Locales, newRowReads } from './row-reads.js';
-import { isOperatorSent } from './sent.js';
+import { missedUnlessSent } from './sent.js';
 
 export interface QueryEngine {
   findOne(params?: FindParams): Promise<Entity | null>;
@@ -219,21 +219,19 @@ const told =
       return await method(...given);
     } catch (fault) {
       const said = rules === 'bare' ? faultOfCode(fault) : fault;
-      const operator = operatorNotTaken(fault);
-      if (operator !== null && said instanceof Error && !isOperatorSent(operator, given.map(asGiven)))
-        throw missed(said);
+      const notTaken = operatorNotTaken(fault);
+      if (notTaken && said instanceof Error)
+        throw missedUnlessSent(said, [notTaken.facts.operator, ...attributesIn(notTaken.path)]);
       throw isOfThisServer(fault, rules) ? refused(said, { isWrite: /^(?:create|update|delete)/.test(name) }) : said;
     }
   };
 
 /** The first operator that the type of an attribute does not take here; in v4 every one does. */
-const operatorNotTaken = (fault: unknown): string | null => {
-  for (const it of refusalOf(fault)?.issues ?? [])
-    if (it.code === 'query.operator-not-for-type') return it.facts.operator;
-  return null;
-};
+const operatorNotTaken = (fault: unknown) =>
+  refusalOf(fault)?.issues.find((it) => it.code === 'query.operator-not-for-type') ?? null;
 
-const asGiven = (params: unknown): unknown => (isMembers(params) ? ((params as FindParams)[GIVEN] ?? params) : params);
+const attributesIn = (path: readonly string[]): readonly string[] =>
+  path.filter((it) => it !== 'filters' && it !== 'populate' && !/^(?:\$.*|\d+)$/.test(it));
 
 const refusalOf = (fault: unknown): Refusal | null => {
   const refusal = fault instanceof Error && fault.cause instanceof Refusal ? fault.cause : fault;

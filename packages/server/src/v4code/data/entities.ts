@@ -22,11 +22,12 @@ import { inPart, type Session } from '../../write/session.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import { storeLocalDates } from '../strapi-utils/dates.js';
 import { thrownBy } from '../strapi-utils/errors.js';
-import { noModel } from '../strapi-utils/missing.js';
+import { absentModel } from '../strapi-utils/missing.js';
 import { receivedFiles } from './files.js';
 import { checkCreators, checkSiblings, givenIn, noneGiven, ofRows, refuseOtherSiblings } from './given.js';
 import type { Operation } from './lifecycles.js';
 import { alone, inScope, inTurn, requestContext, type Title } from './scope.js';
+import { missedUnlessSent } from './sent.js';
 import { refuseUnstorable } from './storable.js';
 import { asBody } from './values.js';
 import { codeGate, type ModelViews } from './views.js';
@@ -91,8 +92,9 @@ const askedByCode = { caller: codeCaller, body: undefined, search: '', match: nu
 export const newEntities = ({ db, views, reader, writer, locales, media }: EntitiesDeps): Entities => {
   const typeIn = (model: Model, uid: Uid): EntryType => {
     const type = model.types.get(uid);
-    if (!type) throw noModel(uid);
-    return type;
+    if (type) return type;
+    const absent = absentModel(uid);
+    throw absent ? missedUnlessSent(absent, [uid]) : new Error(`Model ${uid} not found`);
   };
 
   const contextFor = async (type: EntryType, model: Model, session: Session | null): Promise<ResolveContext> => ({

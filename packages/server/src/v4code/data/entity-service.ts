@@ -9,11 +9,11 @@ import {
   type FindParams,
   fieldsOf,
   filtersOf,
-  GIVEN,
   ONLY_ENTRY,
   POPULATES_PUBLISHED,
   populateOf,
   sortsOf,
+  stateOf,
 } from './queries.js';
 
 export type EntityParams = FindParams & Members;
@@ -62,7 +62,7 @@ export const newEntityService = (deps: {
       ...(sort === undefined ? {} : { orderBy: sortsOf(sort) }),
       ...(limit === undefined ? {} : { limit }),
       ...(start === undefined ? {} : { offset: start }),
-      ...(publicationState === undefined ? {} : { publicationState }),
+      ...(publicationState === undefined ? {} : { publicationState: stateOf(publicationState) }),
       ...(locale === undefined ? {} : { locale }),
       ...(_q === undefined ? {} : { _q }),
     };
@@ -73,7 +73,6 @@ export const newEntityService = (deps: {
     const select = fieldsOf(fields, type, 'ignore');
     const populated = refusing(() => populateOf(populate, type, entities.model, 'ignore'));
     return {
-      [GIVEN]: given,
       ...(select === undefined ? {} : { select }),
       ...(populated === undefined ? {} : { populate: shownPopulate(populated) }),
     };

@@ -36,14 +36,10 @@ export const POPULATES_PUBLISHED = Symbol('populates published entries alone');
 /** Set by core actions for the write of a single type, which makes its entry only if there is none. */
 export const ONLY_ENTRY = Symbol('the only entry of a single type');
 
-/** Set by the entity service to the parameters that it was given. */
-export const GIVEN = Symbol('the parameters as code gave them');
-
 /** What code may ask for; anything else in the parameters has no effect. */
 export interface FindParams {
   readonly [POPULATES_PUBLISHED]?: boolean;
   readonly [ONLY_ENTRY]?: boolean;
-  readonly [GIVEN]?: unknown;
   readonly where?: unknown;
   readonly filters?: unknown;
   readonly _q?: unknown;
@@ -461,10 +457,19 @@ export const queryOf = (
     fields: fieldsOf(select, type, unknownNames),
     populate: populateOf(populate, type, model, unknownNames),
     sort: sortOf(sort, type, model) as SortObject | undefined,
-    publicationState: publicationState === 'live' || publicationState === 'preview' ? publicationState : undefined,
+    publicationState: isOfRows && !isState(publicationState) ? undefined : stateOf(publicationState),
     locale: isLocale(locale) ? locale : undefined,
     _q: searchedText(_q, type),
   }) as QueryObject;
+};
+
+const isState = (given: unknown): given is 'live' | 'preview' => given === 'live' || given === 'preview';
+
+/** To rows it means nothing; for entries any other value is refused, as in v4: it would show drafts. */
+export const stateOf = (given: unknown): 'live' | 'preview' | undefined => {
+  if (given === undefined || given === null) return undefined;
+  if (isState(given)) return given;
+  throw new ValidationError("publicationState must be 'live' or 'preview'");
 };
 
 /** One, or several (LO1). */

@@ -3,11 +3,12 @@ import { issue, Refusal } from '../../errors.js';
 import type { Attribute, EntryType, Model, NestedAttribute, Uid } from '../../model/model.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import { faultOfCode, NotFoundError, ValidationError } from '../strapi-utils/errors.js';
-import { missed, refusing } from '../strapi-utils/guards.js';
+import { refusing } from '../strapi-utils/guards.js';
 import { mapNested } from '../strapi-utils/sanitize.js';
 import type { Entities, Entity } from './entities.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
 import { type FindParams, isCounted, POPULATES_PUBLISHED, queryOf, saysNothing } from './queries.js';
+import { missedUnlessSent } from './sent.js';
 
 /** The rows that a query without a locale means. */
 export type Locales = 'default' | 'all';
@@ -52,7 +53,8 @@ export const newRowReads = (
   const type = entities.typeOf(uid);
   const { model } = entities;
   const asked = (params: FindParams) => {
-    if (params.groupBy != null) throw missed(new Error(`groupBy of ${uid}: rows are not grouped here`));
+    if (params.groupBy != null)
+      throw missedUnlessSent(new Error(`groupBy of ${uid}: rows are not grouped here`), ['groupBy']);
     return refusing(() =>
       queryOf(locales === 'all' ? { ...params, locale: params.locale ?? 'all' } : params, type, model, 'keep'),
     );

@@ -10,7 +10,7 @@ import { objectQuery, type QueryObject } from '../../query/objects.js';
 import type { ResolveContext } from '../../query/resolve.js';
 import type { Gate, ReadAction } from '../../query/selection.js';
 import type { Reader } from '../../read/find.js';
-import { isEverything, isGroup, withPlainParameters } from '../data/queries.js';
+import { isEverything, withPlainParameters } from '../data/queries.js';
 import { type Populating, withPermittedPopulate } from '../data/query-changes.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import type { Native } from '../native.js';
@@ -26,14 +26,9 @@ export const sanitizeQuery = (
   {
     native,
     caller,
-    isClients,
     ...populating
-  }: Populating & {
-    readonly native: Pick<Native, 'allowedQuery'>;
-    readonly caller: Caller | null;
-    readonly isClients: boolean;
-  },
-): Members => withPermittedPopulate(native.allowedQuery(query, type, { caller, isClients }), type, populating);
+  }: Populating & { readonly native: Pick<Native, 'allowedQuery'>; readonly caller: Caller | null },
+): Members => withPermittedPopulate(native.allowedQuery(query, type, caller), type, populating);
 
 /** What v4 looks into; any other parameter stays as it is, be it the project's own. */
 const looked: readonly string[] = ['filters', 'sort', 'fields', 'populate'];
@@ -44,10 +39,9 @@ export const lookedAt = (query: Members): Members =>
 
 /**
  * A query without what v4 takes out of it: names that the caller may not use or that do not exist, and what is ignored. All else that is
- * refused is a refusal, because a bound or a value may concern what code has put in as well as what a client has. So is a condition,
- * unless code can have put nothing into the query: without it more is found, and a client can send the same one as code has put in. One
- * that the server ignores goes too if the client has sent the same: code that relies on it is refused whatever the client sends.
- * @param isClients whether code can have put nothing into it.
+ * refused is a refusal, because a bound or a value may concern what code has put in as well as what a client has. So is a condition of
+ * code, or an option of `populate` that means something to code: without it more is found, and a client can send the same.
+ * @param isClients whether a member of a list or object in the query is what the client has sent, and not put in by code.
  * @param before the query of the request, which code may have changed; the query itself by default.
  */
 export const allowedQuery = (
@@ -57,23 +51,32 @@ export const allowedQuery = (
     reader,
     context,
     action = type.kind === 'single' ? 'single' : 'find',
-    isClients = true,
+    isClients = () => true,
     before = () => query,
   }: {
     readonly reader: Reader;
     readonly context: ResolveContext;
     readonly action?: ReadAction;
-    readonly isClients?: boolean;
+    readonly isClients?: (holder: object, name: string) => boolean;
     readonly before?: () => Members;
   },
 ): Members => {
   const parameters = (areLooked: boolean): Members =>
     Object.fromEntries(Object.entries(query).filter(([name]) => looked.includes(name) === areLooked));
   const allowed = cloneDeep(readable(withPlainParameters(parameters(true))));
-  /** Only where nothing is refused that v4 ignores, the conditions of a client are dropped. */
-  const isLenient = isClients && !context.strict;
-  const goes = (it: Issue, mayRemove: MayRemove): boolean => {
-    const fate = fateOf(it, memberAt(allowed, it.path), { mayRemove, before });
+  const origins = originsOf(allowed, query);
+  /** Of a list all counts: what is removed from it changes the places of the rest. */
+  const isOfClient = (path: readonly string[]): boolean => {
+    const at = path.findLastIndex((it) => !isIndex(it));
+    const holder = memberAt(allowed, path.slice(0, at));
+    const origin = isHolder(holder) ? origins.get(holder) : undefined;
+    return origin !== undefined && isClients(origin, path[at]!);
+  };
+  const goes = (it: Issue, isIgnored: boolean): boolean => {
+    // only where nothing is refused that v4 ignores, the conditions of a client are dropped
+    const dropsConditions = isIgnored || !context.strict;
+    const part = memberAt(allowed, it.path);
+    const fate = fateOf(it, part, { dropsConditions, isIgnored, isOfClient: isOfClient(it.path), before });
     if (fate === 'refused') throw new Refusal(it);
     return fate === 'removed';
   };
@@ -85,8 +88,8 @@ export const allowedQuery = (
     if (others.length > 0) throw new Refusal(...others);
     const removed = lastFirst(issues).filter((it) =>
       checked.ok
-        ? isUnderstood(allowed, it, type) && goes(it, isClients ? 'any' : 'asked') && removeIgnored(allowed, it)
-        : goes(it, isLenient ? 'any' : 'none') && removePart(allowed, it.path),
+        ? isUnderstood(allowed, it, type) && goes(it, true) && removeIgnored(allowed, it)
+        : goes(it, false) && removePart(allowed, it.path),
     );
     if (removed.length > 0) continue;
     // a number of entries that code alone has set stays: the entity service knows it
@@ -94,6 +97,19 @@ export const allowedQuery = (
       return { ...parameters(false), ...allowed };
     throw new Refusal(...issues);
   }
+};
+
+/** What the lists and objects of a copy stand for. Where a copy has left something out of a list, nobody can say by the place. */
+const originsOf = (copy: unknown, given: unknown): ReadonlyMap<object, object> => {
+  const origins = new Map<object, object>();
+  const note = (one: unknown, other: unknown): void => {
+    if (!isHolder(one) || !isHolder(other) || Array.isArray(one) !== Array.isArray(other)) return;
+    if (Array.isArray(one) && one.length !== (other as unknown as readonly unknown[]).length) return;
+    origins.set(one, other);
+    for (const name of Object.keys(one)) note(one[name], other[name]);
+  };
+  note(copy, given);
+  return origins;
 };
 
 /**
@@ -166,45 +182,49 @@ const names: ReadonlySet<IssueCode> = new Set<IssueCode>([
   'query.fragments-outside-zone',
 ]);
 
-/** Which conditions may be taken out: all of them, those that the client has sent just so, or none. */
-type MayRemove = 'any' | 'asked' | 'none';
+/** Options of what is populated that v4's database layer and entity service know, and the read line does not. */
+const optionsOfCode: ReadonlySet<string> = new Set([
+  'where',
+  'select',
+  'orderBy',
+  'offset',
+  'limit',
+  'start',
+  'count',
+  'ordering',
+  '_q',
+  'publicationState',
+  'locale',
+]);
+
+interface Fate {
+  /** Those of a client. */
+  readonly dropsConditions: boolean;
+  /** By the server, which answers all the same. */
+  readonly isIgnored: boolean;
+  /** And nothing that code has put in. */
+  readonly isOfClient: boolean;
+  readonly before: () => Members;
+}
 
 /**
  * What becomes of a part of which a name is refused or ignored. Elsewhere than in a condition a name goes by itself, whoever has given it,
- * because less is shown without it; several names in one text and whole options go if they are the client's alone.
+ * because less is shown without it; several names in one text and whole options go if the client has sent the same.
  */
 const fateOf = (
   { code, path }: Issue,
   part: unknown,
-  { mayRemove, before }: { readonly mayRemove: MayRemove; readonly before: () => Members },
+  { dropsConditions, isIgnored, isOfClient, before }: Fate,
 ): 'removed' | 'kept' | 'refused' => {
-  const start = conditionsAt(path);
-  if (start !== -1 && mayRemove === 'none') return 'refused';
-  if (part === undefined) return 'kept';
-  if (start !== -1 && mayRemove === 'any') return 'removed';
-  const asked = start === -1 ? valuesAsked(before(), path) : conditionsAsked(before(), path, start);
-  if (asked.some((it) => isEqual(it, part))) return 'removed';
-  if (start !== -1) return 'refused';
-  if (code === 'query.populate-with-pagination') return asked.length > 0 ? 'refused' : 'kept';
+  const isCondition = conditionsAt(path) !== -1;
+  if (part === undefined) return isCondition && !dropsConditions && !isIgnored ? 'refused' : 'kept';
+  if (isCondition) return dropsConditions && isOfClient ? 'removed' : 'refused';
+  if (!isOfClient && code === 'query.populate-with-pagination') return 'kept';
+  if (!isOfClient && code === 'query.unknown-option' && optionsOfCode.has(path.at(-1)!)) return 'refused';
+  if (isOfClient || valuesAsked(before(), path).some((it) => isEqual(it, part))) return 'removed';
   const isOption = understood.has(code) || (path.length === optionAt(path) + 1 && path.at(-1) !== 'populate');
   const isSeveral = typeof part === 'string' && part.includes(',');
   return isOption || isSeveral ? 'refused' : 'removed';
-};
-
-/** What the request has where a condition is. Code may have put its conditions into a group. */
-const conditionsAsked = (before: Members, path: readonly string[], start: number): readonly unknown[] => {
-  const rest = path.slice(start + 1);
-  const at = rest.findIndex((it) => !isGroup(it) && !isIndex(it));
-  return groupsIn(memberAt(before, path.slice(0, start + 1)))
-    .map((it) => memberAt(it, at === -1 ? [] : rest.slice(at)))
-    .filter((it) => it !== undefined);
-};
-
-/** Conditions, and those inside their groups. */
-const groupsIn = (conditions: unknown): readonly unknown[] => {
-  if (!isHolder(conditions)) return [conditions];
-  const inner = Object.entries(conditions).filter(([name]) => Array.isArray(conditions) || isGroup(name));
-  return [conditions, ...inner.flatMap(([, it]) => groupsIn(it))];
 };
 
 /** What the request has where the part is. Code may have made a list of it, or have put items of its own in front. */

@@ -161,15 +161,8 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
       keepsCreators: type.populateCreatorFields && native().addsCreators(ctx),
     };
   };
-  const sanitized = (ctx: CodeContext): Members => {
-    const unseen = native().unseenQuery(ctx);
-    return sanitizeQuery(queryIn({ query: unseen ?? ctx.query }), type, {
-      native: native(),
-      caller: native().callerOf(ctx),
-      isClients: unseen !== null,
-      ...populating(ctx),
-    });
-  };
+  const sanitized = (ctx: CodeContext): Members =>
+    sanitizeQuery(queryIn(ctx), type, { native: native(), caller: native().callerOf(ctx), ...populating(ctx) });
 
   const shared = {
     validateQuery: async (ctx: CodeContext) => void native().validateQuery(ctx, type),

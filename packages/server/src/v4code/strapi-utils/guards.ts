@@ -16,6 +16,8 @@ interface Keeper {
   missed: Error | null;
   /** Whoever was given it may keep what it says. */
   readonly askers: Set<Keeper>;
+  /** Of a guard. */
+  file: string | null;
 }
 
 /** What a keeper does for one request, or while it is made and by what it begins then. */
@@ -34,7 +36,7 @@ const runs = new AsyncLocalStorage<Run>();
 const keepers = new WeakMap<object, Keeper>();
 
 const keeperOf = (given: object): Keeper => {
-  const keeper = keepers.get(given) ?? { missed: null, askers: new Set() };
+  const keeper = keepers.get(given) ?? { missed: null, askers: new Set(), file: null };
   keepers.set(given, keeper);
   return keeper;
 };
@@ -58,6 +60,7 @@ export const { [BOUNDARY]: unguarded } = {
 const end = (keeper: Keeper, fault: Error): void => {
   if (keeper.missed) return;
   keeper.missed = fault;
+  if (keeper.file !== null) heard?.ended(keeper.file, fault);
   for (const it of keeper.askers) end(it, fault);
 };
 
@@ -67,6 +70,7 @@ const inFiles = new Map<string, { readonly keeper: Keeper; readonly isGuard: boo
 /** Says which file of the project gives it. @param isGuard whether that is a policy, or makes a middleware. */
 export const placeKeeper = (given: unknown, file: string, isGuard: boolean): void => {
   if (!isObject(given)) return;
+  if (isGuard) keeperOf(given).file = file;
   const real = fs.realpathSync(file);
   for (const name of [file, real, pathToFileURL(real).href]) inFiles.set(name, { keeper: keeperOf(given), isGuard });
 };
@@ -101,13 +105,17 @@ const placedOnStack = () => {
   return frames.slice(0, end === -1 ? undefined : end).flatMap((it) => inFiles.get(it.getFileName() ?? '') ?? []);
 };
 
-/** Hears of what is missed where no file of a guard is on the stack. */
-type Unguarded = (fault: Error) => void;
-let hearUnguarded: Unguarded | null = null;
+interface Listener {
+  /** Hears of what is missed where no file of a guard is on the stack. */
+  unguarded(fault: Error): void;
+  /** Hears that a guard passes nobody from now on. */
+  ended(file: string, fault: Error): void;
+}
+let heard: Listener | null = null;
 
 /** Takes the place of whoever listened before. */
-export const onUnguarded = (listener: Unguarded): void => {
-  hearUnguarded = listener;
+export const onMissed = (listener: Listener): void => {
+  heard = listener;
 };
 
 /** Whether it may keep what others do for it: what is made may have begun it to keep it. */
@@ -127,7 +135,7 @@ export const missed = (fault: Error): Error => {
   const isOfGuard = placed.some((it) => it.isGuard);
   // a service that an action has called misses it for that action alone, or one request could end the guards of others
   if (running || isOfGuard) for (const { keeper } of placed) end(keeper, fault);
-  if (!isOfGuard) hearUnguarded?.(fault);
+  if (!isOfGuard) heard?.unguarded(fault);
   return fault;
 };
 

@@ -51,12 +51,10 @@ const absentModels: ReadonlyMap<string, string> = new Map([
   ['webhook', webhooks],
 ]);
 
-/** Of a type that does not exist. Other names may be such as a client has sent, and are unknown in v4 too. */
-export const noModel = (uid: string): Error => {
+/** Of a model that is not there because v4 alone has it; null if v4 has none either. */
+export const absentModel = (uid: string): Error | null => {
   const instead = absentModels.get(uid);
-  return instead === undefined
-    ? new Error(`Model ${uid} not found`)
-    : missed(new Error(`the model ${uid} is not available to code: ${instead}`));
+  return instead === undefined ? null : new Error(`the model ${uid} is not available to code: ${instead}`);
 };
 
 /**
