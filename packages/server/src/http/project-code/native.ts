@@ -234,17 +234,13 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
     },
     allowedQuery: (given, type, whose) => {
       const caller: KnownCaller = { ...(whose ?? anyCaller), who: { kind: 'public' } };
-      const ctx = requestContext();
+      const ctx = requestContext() as CodeContext | undefined;
       const whole = {
         reader: site.reader,
         context: contextFor(type, { caller, defaultLocale: null, format: 'v4' }, {}, site),
-        ...(ctx
-          ? {
-              before: () => contexts.askedQuery(ctx),
-              isClients: (holder: object, name: string) =>
-                contexts.isClients(requestOf(ctx as CodeContext), holder, name),
-            }
-          : {}),
+        isClients: (holder: object, name: string) =>
+          ctx !== undefined && contexts.isClients(requestOf(ctx), holder, name),
+        ...(ctx ? { before: () => contexts.askedQuery(ctx) } : {}),
       };
       return catchable(() => allowedQuery(given, type, whole));
     },

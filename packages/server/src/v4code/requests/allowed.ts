@@ -51,13 +51,13 @@ export const allowedQuery = (
     reader,
     context,
     action = type.kind === 'single' ? 'single' : 'find',
-    isClients = () => true,
+    isClients,
     before = () => query,
   }: {
     readonly reader: Reader;
     readonly context: ResolveContext;
     readonly action?: ReadAction;
-    readonly isClients?: (holder: object, name: string) => boolean;
+    readonly isClients: (holder: object, name: string) => boolean;
     readonly before?: () => Members;
   },
 ): Members => {

@@ -38,7 +38,7 @@ export const newUserReads = (deps: UserReadDeps): UserReads => {
   const askedBy = ({ query, context }: Pick<UserQuery, 'query' | 'context'>, action: 'find' | 'findOne'): Members => {
     unwrap(reader().check({ action, type, id: null, query, form: 'plain' }, context));
     const given = plainQuery(unwrap(query.read()), context);
-    const allowed = allowedQuery(given, type, { reader: reader(), context, action });
+    const allowed = allowedQuery(given, type, { reader: reader(), context, action, isClients: () => true });
     return withPermittedPopulate(allowed, type, { model, gate: context.gate });
   };
 
