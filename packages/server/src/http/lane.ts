@@ -154,7 +154,9 @@ export const newLane = (deps: LaneDeps): Lane => {
       return opened(body).then(() => {
         response.writeHead(status, [REQUEST_ID, id, ...withCommon(own)]);
         pipeline(body, response, (fault) => {
-          if (fault && !response.destroyed) log().error({ err: fault }, 'a stream of project code failed');
+          // the client has left, or code has ended the stream early
+          if (!fault || fault.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
+          log().error({ err: loggable(fault) }, 'a stream of project code failed: the response is cut off');
         });
       });
     };

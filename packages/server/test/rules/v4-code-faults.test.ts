@@ -1,5 +1,5 @@
 /** Whatever code leaves as a response or throws, a request that fails is a 500 with an id, and the server goes on (ER1). */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type CodeProject, serveCode } from '../world/code-project.js';
 
 /** How an action ends: what it returns, sets or throws. */
@@ -45,12 +45,22 @@ const ways = {
 const files = {
   'src/end.js': `${endings} module.exports = (ctx) => endings[decodeURIComponent(ctx.get('x-ending'))](ctx);`,
   'src/api/end/controllers/end.js': `const end = require('../../../end.js');
-    module.exports = { sync: (ctx) => end(ctx), async: async (ctx) => end(ctx), fine: () => ({ fine: true }) };`,
+    const { Readable, PassThrough } = require('node:stream');
+    const streams = {
+      whole: () => Readable.from(['first,', 'second']),
+      // the client has its first part before
+      failing: () => Readable.from((async function* () { yield 'first,'; await new Promise(setImmediate); throw new Error('gone'); })()),
+      destroyed: () => { const it = new PassThrough(); it.write('first,'); setImmediate(() => it.destroy()); return it; },
+      long: (ctx) => { ctx.length = 12; return Readable.from(['first,', 'second']); },
+    };
+    module.exports = { stream: (ctx) => { ctx.type = 'text/csv'; ctx.body = streams[ctx.query.of](ctx); },
+      sync: (ctx) => end(ctx), async: async (ctx) => end(ctx), fine: () => ({ fine: true }) };`,
   'src/api/end/routes/end.js': `const end = require('../../../end.js');
     module.exports = { routes: [
       ${Object.entries(ways)
         .flatMap(([way, rest]) => ['GET', 'POST'].map((method) => `{ method: '${method}', path: '/${way}', ${rest} },`))
         .join('\n')}
+      { method: 'GET', path: '/stream', handler: 'end.stream', config: { auth: false } },
       { method: 'GET', path: '/fine', handler: 'end.fine', config: { auth: false } },
     ] };`,
 };
@@ -80,6 +90,24 @@ describe.each([
     expect(JSON.stringify(body)).not.toContain('secret');
     expect((await served.json('GET', '/api/fine')).body).toEqual({ fine: true });
   };
+
+  it('cuts off the response of a stream that fails, and says so in the log', async () => {
+    served.logged.length = 0;
+    for (const of of ['failing', 'destroyed'])
+      await expect(served.ask(`/api/stream?of=${of}`)).rejects.toThrow(/aborted|terminated|socket/);
+    await vi.waitFor(() =>
+      expect(served.logged.map((it) => JSON.parse(it))).toMatchObject([
+        { err: { message: 'gone', stack: expect.stringContaining('controllers/end.js') } },
+      ]),
+    );
+  });
+
+  it('says how long a stream is if code knows it', async () => {
+    const whole = await served.ask('/api/stream?of=whole');
+    expect([whole.text, whole.headers['content-length']]).toEqual(['first,second', undefined]);
+    const long = await served.ask('/api/stream?of=long');
+    expect([long.text, long.headers['content-length']]).toEqual(['first,second', '12']);
+  });
 
   describe.each(Object.keys(ways))('by the way of %s', (way) => {
     it.each(names)('ER1: that ends with %s is a 500 with an id', async (ending) => {

@@ -191,6 +191,22 @@ describe('what config/ says is obeyed', () => {
       [3000, 2 * 1024 * 1024],
     ],
     [
+      'the greatest bound of bodies',
+      {
+        'config/middlewares.js': file([
+          { name: 'strapi::body', config: { jsonLimit: '2mb', formLimit: '10mb', textLimit: '5mb' } },
+        ]),
+      },
+      ({ config }) => config.server.bodyBytesMax,
+      10 * 1024 * 1024,
+    ],
+    [
+      'no bound of forms below that of other bodies',
+      { 'config/middlewares.js': file([{ name: 'strapi::body', config: { formLimit: '5kb' } }]) },
+      ({ config }) => config.server.bodyBytesMax,
+      1024 * 1024,
+    ],
+    [
       'a bucket',
       {
         'config/plugins.js': file({

@@ -4,6 +4,7 @@
  */
 import path from 'node:path';
 import has from 'lodash/has.js';
+import { limits } from '../../limits.js';
 import { daysOf } from '../../v4code/loading/durations.js';
 import { isLeftOut, type LeftOut } from '../../v4code/loading/middlewares.js';
 import { databaseOf, unsupportedDatabase } from './database.js';
@@ -214,10 +215,12 @@ const server: Readonly<Record<string, Rule>> = {
 // ---- config/api
 
 const api: Readonly<Record<string, Rule>> = {
-  'rest.prefix': toConfig('api.rest.prefix', (value) => {
+  'rest.prefix': (value, v4Name) => {
     const prefix = typeof value === 'string' ? `/${value.replace(/^\/+|\/+$/g, '')}` : '';
-    return /^\/[\w/-]*[\w-]$/.test(prefix) ? prefix : undefined;
-  }),
+    if (prefix === '/')
+      return notSupported(v4Name, value, 'routes stay at /api: let the proxy in front put it before paths');
+    return /^\/[\w/-]*[\w-]$/.test(prefix) ? obeyed(v4Name, value, config('api.rest.prefix', prefix)) : null;
+  },
   'rest.defaultLimit': toConfig('api.rest.defaultLimit', asCount),
   'rest.maxLimit': toConfig('api.rest.maxLimit', (value) => (value === null ? null : asCount(value))),
   // v4 asks whether it is true in JavaScript
@@ -345,13 +348,24 @@ const cors: Readonly<Record<string, Rule>> = {
   maxAge: toConfig('cors.maxAgeSeconds', (value) => (Number(value) === 0 ? 0 : asCount(value))),
 };
 
+const bodyBytesOf = (value: unknown): number | undefined => {
+  const bytes = bytesOf(value);
+  return bytes === undefined || bytes < 1024 ? undefined : Math.min(bytes, 1024 ** 3);
+};
+
+/** One bound is that of all bodies: a lower one for some would be one for JSON. */
+const toBodyBound: Rule = (value, v4Name) => {
+  const bytes = bodyBytesOf(value);
+  if (bytes === undefined) return null;
+  return bytes > limits.bodyBytesMax
+    ? obeyed(v4Name, value, config('server.bodyBytesMax', bytes))
+    : notSupported(v4Name, value, 'server.bodyBytesMax is the bound of all bodies');
+};
+
 const body: Readonly<Record<string, Rule>> = {
-  jsonLimit: toConfig('server.bodyBytesMax', (value) => {
-    const bytes = bytesOf(value);
-    return bytes === undefined || bytes < 1024 ? undefined : Math.min(bytes, 1024 ** 3);
-  }),
-  formLimit: ignored('bounds of forms are in docs/limits.md'),
-  textLimit: ignored('server.bodyBytesMax bounds texts too'),
+  jsonLimit: toConfig('server.bodyBytesMax', bodyBytesOf),
+  formLimit: toBodyBound,
+  textLimit: toBodyBound,
   xmlLimit: ignored('code reads XML from the request'),
   multipart: ignored('forms with files are read'),
   includeUnparsed: (value, v4Name) => obeyed(v4Name, value, null, 'code finds the text of a body beside it'),
@@ -697,9 +711,18 @@ export const configTargets = (
   const all = settings.flatMap(({ target }) => (target?.kind === 'config' ? [target] : []));
   const names = all.map((it) => it.name);
   const wanted = all.filter(({ name }) => !isGiven(name, isInConfig, names));
-  // of several bounds of uploads the least counts
-  const sizes = wanted.flatMap(({ name, value }) => (name === 'upload.sizeLimit' ? [Number(value)] : []));
-  return wanted.map((it) => (it.name === 'upload.sizeLimit' ? { ...it, value: Math.min(...sizes) } : it));
+  return wanted.map((it) => {
+    const choose = chosen[it.name];
+    return choose
+      ? { ...it, value: choose(...wanted.flatMap(({ name, value }) => (name === it.name ? [Number(value)] : []))) }
+      : it;
+  });
+};
+
+/** Which of several bounds counts. */
+const chosen: Readonly<Record<string, (...bounds: readonly number[]) => number>> = {
+  'upload.sizeLimit': Math.min,
+  'server.bodyBytesMax': Math.max,
 };
 
 /** The variables that the environment does not give itself. */

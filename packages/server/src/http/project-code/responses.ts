@@ -144,7 +144,7 @@ export const answerOfContext = (ctx: Koa.Context): CodeAnswer => {
     return { kind: 'answer', answer: kept, wasShown: true };
   }
   const { type, body } = written(ctx);
-  dropFramingHeaders(ctx.res);
+  dropFramingHeaders(ctx.res, body);
   return { kind: 'other', status, type, body };
 };
 
@@ -177,12 +177,13 @@ export const sendFault = (fault: unknown, asked: Asked, reply: FastifyReply): vo
   reply.code(status).headers(headers).send(body);
 };
 
-/** The framework sets those of the body that it sends. */
-const dropFramingHeaders = (res: Koa.Context['res']): void => {
-  // there are mostly none, and Node looks for each in its own way
-  if (res.getHeaderNames().length === 0) return;
-  for (const name of ['content-type', 'content-length', 'transfer-encoding']) res.removeHeader(name);
+/** The framework sets those of the body that it sends; only code knows how long a stream is. */
+const dropFramingHeaders = (res: Koa.Context['res'], body?: CodeBody): void => {
+  // there are mostly none, and after a removal Node sends no chunks: a stream that fails would look whole
+  for (const name of res.getHeaderNames())
+    if (framing.has(name) && !(name === 'content-length' && isStream(body))) res.removeHeader(name);
 };
+const framing: ReadonlySet<string> = new Set(['content-type', 'content-length', 'transfer-encoding']);
 
 /** The body as the framework sends it. */
 const written = (ctx: Koa.Context): { readonly type: string | null; readonly body: CodeBody } => {
@@ -294,7 +295,7 @@ const isSaid = (status: number): boolean => status >= 500 || [401, 403, 404, 405
 const sendInstead = async (ctx: Koa.Context, reply: FastifyReply): Promise<CodeBody> => {
   const { type, body } = written(ctx);
   if (isStream(body)) await opened(body);
-  dropFramingHeaders(ctx.res);
+  dropFramingHeaders(ctx.res, body);
   reply.code(ctx.status);
   for (const name of ['etag', 'content-length']) reply.removeHeader(name);
   if (type !== null) reply.header('content-type', type);
