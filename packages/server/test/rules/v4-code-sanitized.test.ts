@@ -277,6 +277,16 @@ describe.each(modes)('sanitized queries in $mode mode on $dialect', ({ dialect, 
       });
     });
 
+    it('Q16: what they leave out of a query is named, as it is where the server answers', async () => {
+      const ignoredIn = async (search: string): Promise<unknown> =>
+        (await served.json('POST', `/api/run?${search}`, { code: `${end} return null;` })).headers['dovetail-ignored'];
+      expect(await ignoredIn('populate=notes&sort=title')).toBeUndefined();
+      expect(await ignoredIn('sort=nope&fields=secret')).toBe('fields, sort');
+      if (strict) return;
+      expect(await ignoredIn('populate=nope')).toBe('populate.nope');
+      expect(await ignoredIn('filters[nope]=1&filters[secret]=a')).toBe('filters.nope, filters.secret');
+    });
+
     it('FL11: options of populate that code has put in stay, or are refused, if a client guesses them', async () => {
       const notes = 'return query.populate.notes;';
       const set = (own: string): string => `ctx.query.populate = { ...ctx.query.populate, notes: ${own} };`;

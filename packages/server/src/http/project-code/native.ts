@@ -240,7 +240,15 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
         context: contextFor(type, { caller, defaultLocale: null, format: 'v4' }, {}, site),
         isClients: (holder: object, name: string) =>
           ctx !== undefined && contexts.isClients(requestOf(ctx), holder, name),
-        ...(ctx ? { before: () => contexts.askedQuery(ctx) } : {}),
+        ...(ctx
+          ? {
+              before: () => contexts.askedQuery(ctx),
+              noteLeftOut: (leftOut: readonly LeftOut[]) => {
+                // what has been said of the whole query stays
+                if (requestOf(ctx).response.get(LEFT_OUT_HEADER) === '') reportLeftOut(ctx, leftOut);
+              },
+            }
+          : {}),
       };
       return catchable(() => allowedQuery(given, type, whole));
     },

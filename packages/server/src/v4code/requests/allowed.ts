@@ -6,6 +6,7 @@ import once from 'lodash/once.js';
 import { type Caller, newGate, serverGate } from '../../access/access.js';
 import { type Issue, type IssueCode, Refusal } from '../../errors.js';
 import type { EntryType, Model } from '../../model/model.js';
+import type { LeftOut } from '../../query/lenient.js';
 import { objectQuery, type QueryObject } from '../../query/objects.js';
 import type { ResolveContext } from '../../query/resolve.js';
 import type { Gate, ReadAction } from '../../query/selection.js';
@@ -53,12 +54,15 @@ export const allowedQuery = (
     action = type.kind === 'single' ? 'single' : 'find',
     isClients,
     before = () => query,
+    noteLeftOut = () => undefined,
   }: {
     readonly reader: Reader;
     readonly context: ResolveContext;
     readonly action?: ReadAction;
     readonly isClients: (holder: object, name: string) => boolean;
     readonly before?: () => Members;
+    /** Called with all that has no effect, if anything has none. */
+    readonly noteLeftOut?: (leftOut: readonly LeftOut[]) => void;
   },
 ): Members => {
   const parameters = (areLooked: boolean): Members =>
@@ -80,21 +84,27 @@ export const allowedQuery = (
     if (fate === 'refused') throw new Refusal(it);
     return fate === 'removed';
   };
+  const leftOut = new Map<string, LeftOut>();
   for (;;) {
     const request = { action, type, id: null, query: objectQuery(allowed as QueryObject) };
     const checked = reader.check(request, { ...context, notesAll: true });
     const issues = checked.ok ? checked.value.map((it) => it.issue) : checked.issues;
     const others = checked.ok ? [] : issues.filter((it) => !names.has(it.code));
     if (others.length > 0) throw new Refusal(...others);
+    if (checked.ok) for (const it of checked.value) leftOut.set(it.name, it);
     const removed = lastFirst(issues).filter((it) =>
       checked.ok
         ? isUnderstood(allowed, it, type) && goes(it, true) && removeIgnored(allowed, it)
         : goes(it, false) && removePart(allowed, it.path),
     );
+    if (!checked.ok)
+      for (const it of removed.toReversed()) leftOut.set(it.path.join('.'), { name: it.path.join('.'), issue: it });
     if (removed.length > 0) continue;
     // a number of entries that code alone has set stays: the entity service knows it
-    if (checked.ok || issues.every((it) => it.code === 'query.populate-with-pagination'))
+    if (checked.ok || issues.every((it) => it.code === 'query.populate-with-pagination')) {
+      if (leftOut.size > 0) noteLeftOut([...leftOut.values()]);
       return { ...parameters(false), ...allowed };
+    }
     throw new Refusal(...issues);
   }
 };
