@@ -20,14 +20,19 @@ export interface Caller {
   /** Differs between callers with different rights; part of the cache key of plans. */
   readonly version: string;
   may(action: Action): boolean;
+  /** What is granted by name; undefined for tokens of full access or reading, and for administrators. */
+  readonly actions?: ReadonlySet<Action>;
   /** Those of an administrator, by entries and fields; everybody else has actions only. */
   readonly rights?: Rights;
 }
 
+const noActions: ReadonlySet<Action> = new Set();
+
 /** A request without credentials: the role of type `public` (AC2). */
 export const publicCaller = (permissions: Permissions): Caller => {
   const role = permissions.roles.find((it) => it.type === 'public');
-  return { version: `public:${permissions.version}`, may: (action) => role?.actions.has(action) === true };
+  const actions = role?.actions ?? noActions;
+  return { version: `public:${permissions.version}`, may: (action) => actions.has(action), actions };
 };
 
 const creatorNames: ReadonlySet<string> = new Set(['firstname', 'lastname']);

@@ -241,7 +241,12 @@ const noSuch = (text: string): Result<never> => refused(issue('admin.as', [], { 
 const borrowed = (role: Role, current: Permissions): KnownCaller =>
   role.type === 'public'
     ? { ...publicCaller(current), who: { kind: 'public' } }
-    : { version: versionOf(role, current), who: { kind: 'public' }, may: (action) => role.actions.has(action) };
+    : {
+        version: versionOf(role, current),
+        who: { kind: 'public' },
+        may: (action) => role.actions.has(action),
+        actions: role.actions,
+      };
 
 const versionOf = ({ id }: Role, { version }: Permissions): string => `role:${id}:${version}`;
 
@@ -312,7 +317,7 @@ export const tokenCaller = ({ id, type, actions, adminId }: ApiToken, isServed?:
   if (type === 'read-only') return { version: 'read-only', who, may: isReading };
   const granted = isServed ? new Set([...actions].filter(isServed)) : actions;
   const list = crypto.hash('sha256', JSON.stringify([...granted].sort()), 'base64url');
-  return { version: `custom:${list}`, who, may: (action) => granted.has(action) };
+  return { version: `custom:${list}`, who, may: (action) => granted.has(action), actions: granted };
 };
 
 const userCaller = (id: number, roleId: number, permissions: Permissions): Result<KnownCaller> => {
@@ -322,6 +327,7 @@ const userCaller = (id: number, roleId: number, permissions: Permissions): Resul
     version: versionOf(role, permissions),
     who: { kind: 'user', id },
     may: (action) => role.actions.has(action),
+    actions: role.actions,
   });
 };
 

@@ -107,25 +107,26 @@ export interface TokenDetails extends StoredToken {
   /** Milliseconds; null for no end. */
   readonly lifespan: number | null;
   readonly createdAt: string | null;
+  readonly updatedAt: string | null;
 }
 
-export const readTokenDetails = async (db: Db): Promise<readonly TokenDetails[]> => {
+/** @param id of the only one that is wanted. */
+export const readTokenDetails = async (db: Db, id?: number): Promise<readonly TokenDetails[]> => {
   const time = (name: string): Sql => db.dialect.jsonValue('instant', sql`${sql.ref(`t.${name}`)}`);
   const statement = db.dialect.compile(sql`
     select t.id, t.name, t.type, ${time('expires_at')}, ${time('last_used_at')}, t.description, t.lifespan,
-      ${time('created_at')}, p.action
+      ${time('created_at')}, ${time('updated_at')}, p.action
     from strapi_api_tokens t
     left join strapi_api_token_permissions_token_links l on l.api_token_id = t.id
     left join strapi_api_token_permissions p on p.id = l.api_token_permission_id
+    ${id === undefined ? sql`` : sql`where t.id = ${db.dialect.bind('id', id)}`}
     order by t.id, p.action`);
   const tokens = new Map<number, TokenDetails & { readonly permissions: Action[] }>();
   for (const row of await db.read(() => readRows(statement))) {
-    const [id, name, type, expiresAt, lastUsedAt, description, lifespan, createdAt, action] = row as readonly [
-      number,
-      ...(string | null)[],
-    ];
-    const token = tokens.get(id) ?? {
-      id,
+    const [key, name, type, expiresAt, lastUsedAt, description, lifespan, createdAt, updatedAt, action] =
+      row as readonly [number, ...(string | null)[]];
+    const token = tokens.get(key) ?? {
+      id: key,
       name: name ?? '',
       description: description ?? '',
       type: type ?? '',
@@ -134,8 +135,9 @@ export const readTokenDetails = async (db: Db): Promise<readonly TokenDetails[]>
       expiresAt: expiresAt ?? null,
       lifespan: lifespan === null ? null : Number(lifespan),
       createdAt: createdAt ?? null,
+      updatedAt: updatedAt ?? null,
     };
-    tokens.set(id, token);
+    tokens.set(key, token);
     if (action) token.permissions.push(action);
   }
   return [...tokens.values()];

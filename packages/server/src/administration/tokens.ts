@@ -36,7 +36,7 @@ export const newTokenActions = ({ accounts, apiTokenSalt }: AdministrationDeps):
   const { db } = accounts;
 
   const tokenWith = async (id: number | null): Promise<TokenDetails> =>
-    (id === null ? undefined : (await readTokenDetails(db)).find((it) => it.id === id)) ?? absent();
+    (id === null ? undefined : (await readTokenDetails(db, id))[0]) ?? absent();
 
   /** Names are unique, as in v4, or nobody could tell tokens apart. */
   const checkName = async (name: string, id: number | null, tx: Tx): Promise<void> => {

@@ -516,6 +516,7 @@ const fixedOperations = (model: Model, schemas: Schemas): ((operation: FixedOper
     expiresAt: nullable(text),
     lifespan: nullable(count),
     createdAt: nullable(text),
+    updatedAt: nullable(text),
   };
   const token: JsonSchema = object(tokenFields);
   const newToken = object({ ...tokenFields, accessKey: text }, ['accessKey']);

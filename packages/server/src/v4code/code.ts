@@ -211,6 +211,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       writer: () => lateSite().writer,
       locales: () => lateSite().locales,
       media: () => lateSite().media,
+      absentOf: (uid) => plugins.absent(uid),
     });
     const entityService = newEntityService({ entities, lifecycles });
     const engines = new Map<Uid, QueryEngine>();

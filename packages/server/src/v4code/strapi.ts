@@ -12,6 +12,7 @@ import type { Entities } from './data/entities.js';
 import type { EntityService } from './data/entity-service.js';
 import type { Lifecycles } from './data/lifecycles.js';
 import { currentSession, requestContext } from './data/scope.js';
+import { missedUnlessSent } from './data/sent.js';
 import { newStore } from './data/store.js';
 import type { Transactions } from './data/transactions.js';
 import type { Descriptions } from './descriptions.js';
@@ -68,8 +69,16 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
       Object.keys((own[group] ?? {}) as object).map((it) => `plugin::${name}.${it}`),
     ),
   ];
+  const refuseAbsent = (uid: string): undefined => {
+    const fault = plugins.absent(uid);
+    if (fault) throw missedUnlessSent(fault, [uid]);
+  };
   const service = (name: string): unknown => panel.service(name) ?? registry().service(name);
-  const controller = (name: string): unknown => registry().controller(name);
+  const controller = (name: string): unknown =>
+    panel.controllers[name] ?? registry().controller(name) ?? refuseAbsent(name);
+  const policy = (name: string): unknown => panel.policies[name] ?? registry().policy(name, '') ?? refuseAbsent(name);
+  const middleware = (name: string): unknown => registry().middleware(name, '') ?? refuseAbsent(name);
+  const contentType = (uid: Uid): Members | undefined => descriptions.of(uid) ?? refuseAbsent(uid);
 
   const api = newApis(deps);
 
@@ -104,24 +113,24 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
     ),
     service,
     get services() {
-      return lazily(named('services'), service, panel.services);
+      return withAbsent(lazily(named('services'), service, panel.services), refuseAbsent);
     },
     controller,
     get controllers() {
-      return lazily(named('controllers'), controller);
+      return withAbsent(lazily(named('controllers'), controller, Object.keys(panel.controllers)), refuseAbsent);
     },
-    policy: (name: string) => registry().policy(name, ''),
+    policy,
     get policies() {
-      const own = Object.fromEntries([...code.policies].map(([name, it]) => [`global::${name}`, it]));
-      return { ...own, ...Object.fromEntries(named('policies').map((name) => [name, registry().policy(name, '')])) };
+      const own = [...code.policies].map(([name, it]) => [`global::${name}`, it] as const);
+      const others = named('policies').map((name) => [name, policy(name)] as const);
+      const all = Object.fromEntries([...own, ...others]);
+      return withAbsent(Object.defineProperties(all, unlisted(Object.keys(panel.policies), policy)), refuseAbsent);
     },
-    middleware: (name: string) => registry().middleware(name, ''),
+    middleware,
     get middlewares() {
-      const own = Object.fromEntries([...code.middlewares].map(([name, it]) => [`global::${name}`, it]));
-      return {
-        ...own,
-        ...Object.fromEntries(named('middlewares').map((name) => [name, registry().middleware(name, '')])),
-      };
+      const own = [...code.middlewares].map(([name, it]) => [`global::${name}`, it] as const);
+      const others = named('middlewares').map((name) => [name, middleware(name)] as const);
+      return withAbsent(Object.fromEntries([...own, ...others]), refuseAbsent);
     },
     plugin: (name: string) => (name === CONTENT_MANAGER ? panel.contentManager : plugins.byName[name]),
     get plugins() {
@@ -131,14 +140,17 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
         { ...Object.getOwnPropertyDescriptors(plugins.byName), [CONTENT_MANAGER]: own },
       );
     },
-    contentType: descriptions.of,
+    contentType,
     get contentTypes() {
-      return descriptions.all(({ kind }) => kind !== 'component');
+      return withAbsent(
+        descriptions.all(({ kind }) => kind !== 'component'),
+        refuseAbsent,
+      );
     },
     get components() {
       return descriptions.all(({ kind }) => kind === 'component');
     },
-    getModel: descriptions.of,
+    getModel: contentType,
     store: Object.assign((base?: Members) => newStore(db, isMembers(base) ? base : {}), newStore(db)),
     log: newCodeLog(log),
     requestContext: { get: requestContext },
@@ -217,9 +229,36 @@ const newApi = (api: Api, { descriptions, registry }: StrapiDeps): object => {
   });
 };
 
-/** @param unlisted names that code finds, but does not meet when it goes through all. */
-const lazily = (names: Iterable<string>, get: (name: string) => unknown, unlisted: readonly string[] = []): object => {
-  const described = (all: Iterable<string>, enumerable: boolean): PropertyDescriptorMap =>
-    Object.fromEntries([...all].map((name) => [name, { enumerable, get: () => get(name) }]));
-  return Object.defineProperties({}, { ...described(unlisted, false), ...described(names, true) }) as object;
+/** @param others names that code finds, but does not meet when it goes through all. */
+const lazily = (names: Iterable<string>, get: (name: string) => unknown, others: readonly string[] = []): object =>
+  Object.defineProperties({}, { ...unlisted(others, get), ...described(names, get, true) }) as object;
+
+const described = (
+  names: Iterable<string>,
+  get: (name: string) => unknown,
+  enumerable: boolean,
+): PropertyDescriptorMap => Object.fromEntries([...names].map((name) => [name, { enumerable, get: () => get(name) }]));
+
+const unlisted = (names: Iterable<string>, get: (name: string) => unknown): PropertyDescriptorMap =>
+  described(names, get, false);
+
+/** @param refuse throws for uids that v4 would have, also where code only asks whether they are there. */
+const withAbsent = <T extends object>(all: T, refuse: (uid: string) => void): T => {
+  const ask = (target: T, key: string | symbol): void => {
+    if (typeof key === 'string' && !Reflect.has(target, key)) refuse(key);
+  };
+  return new Proxy(all, {
+    get: (target, key, receiver) => {
+      ask(target, key);
+      return Reflect.get(target, key, receiver) as unknown;
+    },
+    has: (target, key) => {
+      ask(target, key);
+      return Reflect.has(target, key);
+    },
+    getOwnPropertyDescriptor: (target, key) => {
+      ask(target, key);
+      return Reflect.getOwnPropertyDescriptor(target, key);
+    },
+  });
 };

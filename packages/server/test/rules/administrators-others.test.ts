@@ -162,6 +162,7 @@ describe.each(dialects)('API tokens of administrators on %s', (dialect) => {
       expiresAt: expect.any(String),
       lifespan: 604_800_000,
       createdAt: expect.any(String),
+      updatedAt: expect.any(String),
       accessKey: expect.stringMatching(/^[0-9a-f]{256}$/),
     });
     const listed = await ask('ada', 'GET');

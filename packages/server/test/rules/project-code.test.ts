@@ -520,6 +520,50 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     ).toEqual(['2 groupBy of db.query']);
   });
 
+  it.each([
+    `strapi.log.info('use strapi.db.connection or strapi.contentAPI')`,
+    `strapi.log.info(\`use strapi.db.connection, \${ctx.path} \${\`or strapi.auth, \${1}\`}\`)`,
+    `ctx.path.match(/strapi.auth/)`,
+    `ctx.path.replace(/\\/*$/, 'strapi.auth')`,
+    `x = a / b; y = "strapi.auth / 'c'"`,
+    `if (/['"\`]/.test(ctx.path)) return /strapi.auth/.test(ctx.path)`,
+    `strapi.log.info("use strapi.query('webhook') or require('@strapi/strapi/lib/x')")`,
+    `for (const it of [1]) /strapi.auth/.test(it)`,
+    `/* strapi.auth */ x = 1 // strapi.db.connection`,
+    `strapi.log.info(['strapi.auth'][0], { 'strapi.auth': 'strapi.fs' })`,
+  ])('texts and regular expressions are no uses: %s', (text) => {
+    writeFiles(dir, { 'src/policies/said.js': `module.exports = (ctx) => { try { ${text} } catch {} };` });
+    expect(findCode(dir, { runCode: true, ignoreCode: [] })).toMatchObject([{ kind: 'run', absent: [] }]);
+  });
+
+  it.each([
+    ['strapi.db.connection', `strapi['db']['connection']`],
+    ['strapi.db.connection', `strapi?.['db']?.["connection"]`],
+    ['strapi.db.connection', 'strapi[`db`].connection'],
+    ['strapi.db.connection', `strapi\n  .db\n  .connection`],
+    ['strapi.db.connection', `strapi!.db!.connection`],
+    ['strapi.auth', `strapi.log.info(\`text \${ctx.path + strapi.auth} text\`)`],
+    ['strapi.auth', `strapi.log.info(\`a \${[\`b \${{ c: strapi.auth }}\`]}\`)`],
+    ['strapi.auth', `s.replace(/\\/*$/, ''); strapi.auth; /* end */ x = 1`],
+    ['strapi.auth', `/https?:\\/\\//.test(s); strapi.auth`],
+    ['strapi.auth', `/'/.test(s); strapi.auth; s = 'x'`],
+    ['strapi.auth', `if (s) /'/.test(s); strapi.auth; s = 'x'`],
+    ['strapi.auth', `s = {} / 2 + f('x') / strapi.auth`],
+    ['strapi.auth', `s = (a) / strapi.auth / 2`],
+    ['strapi.auth', `s = a.with(1) / strapi.auth / 2`],
+    ['strapi.auth', `s = a[1] / strapi.auth / 2`],
+    ['strapi.auth', `s = n++ / strapi.auth / 2`],
+    ['strapi.auth', `s = a.of / strapi.auth / 2`],
+    // what the text does not tell
+    ['strapi.auth', `{} /'/.test(s); strapi.auth; s = 'x'`],
+    ['strapi.auth', `eval('strapi.auth')`],
+    ['strapi.auth', `s = <b>it's {strapi.auth}</b>`],
+  ])('uses among texts and regular expressions are found: %s in %s', (what, text) => {
+    writeFiles(dir, { 'src/policies/said.js': `module.exports = (ctx) => { try { ${text} } catch {} };` });
+    const [found] = findCode(dir, { runCode: true, ignoreCode: [] });
+    expect([found!.kind, ...found!.absent]).toEqual(['guard', { what, line: 1 }]);
+  });
+
   it('what may guard access and would go on without what is not here stops the start', () => {
     const quiet = `module.exports = () => strapi.db.connection.raw('x').catch(() => true);`;
     const hide = (text: string): string => `module.exports = () => async (ctx, next) => { await next(); ${text} };`;

@@ -1,5 +1,6 @@
 /** What files of a v4 project use of Strapi that is not here, as far as their text shows it. Code that gets there fails. */
 import { absentMembers, UTILS } from '../../v4code/strapi-utils/missing.js';
+import { codeTexts } from './code-texts.js';
 
 export interface AbsentUse {
   /** `strapi.db.connection`, or the name of a module or a policy. */
@@ -8,16 +9,18 @@ export interface AbsentUse {
   readonly line: number;
 }
 
-/** Each once, in order. @param source without comments, but with all of its lines. */
+/** Each once, in order. Comments and texts do not count. */
 export const absentUses = (file: string, source: string): readonly AbsentUse[] => {
+  const { text, code } = codeTexts(source);
   const found = new Map<string, AbsentUse>();
   // v4's panel asks its own policies on routes of its own, which nobody serves here; an API has none, whatever their type
-  const isOfPanel = !file.startsWith('src/api/') && routesOfPanel.test(source);
-  source.split('\n').forEach((text, i) => {
-    const all = [...usesIn(text), ...(isOfPanel ? [] : policiesIn(text))];
-    for (const what of all) if (!found.has(what)) found.set(what, { what, line: i + 1 });
-  });
-  for (const it of [...utilsIn(source), ...groupingIn(source)]) if (!found.has(it.what)) found.set(it.what, it);
+  const isOfPanel = !file.startsWith('src/api/') && routesOfPanel.test(text);
+  const named = [...usesIn(text, code), ...(isOfPanel ? [] : policiesIn(text))];
+  const uses = named
+    .sort((a, b) => a.index - b.index)
+    .map(({ what, index }): AbsentUse => ({ what, line: lineAt(text, index) }));
+  for (const it of [...uses, ...utilsIn(text, code), ...groupingIn(text)])
+    if (!found.has(it.what)) found.set(it.what, it);
   return [...found.values()].sort((a, b) => a.line - b.line);
 };
 
@@ -58,12 +61,13 @@ const takenIn = (source: string, names: ReadonlyMap<string, string>): readonly T
     }));
   });
 
-const utilsIn = (source: string): readonly AbsentUse[] => {
+const utilsIn = (source: string, code: string): readonly AbsentUse[] => {
   if (!source.includes('@strapi/utils')) return [];
   const names = namesIn(source);
   const uses: { readonly path: string; readonly index: number }[] = [...takenIn(source, names)];
-  for (const [name, path] of [...names, ['require\\( ?[\'"]@strapi/utils[\'"] ?\\)', UTILS] as const])
-    for (const found of source.matchAll(
+  const required = ['require\\( ?[\'"]@strapi/utils[\'"] ?\\)', UTILS] as const;
+  for (const [name, path] of [...names, required])
+    for (const found of (name === required[0] ? source : code).matchAll(
       new RegExp(`(?<![\\w$.])${name.replace(/^\$/, '\\$')}((?:\\s*\\??\\.\\s*\\w+)+)`, 'g'),
     ))
       uses.push(
@@ -102,24 +106,44 @@ const groupingIn = (source: string): readonly AbsentUse[] => {
   return at === -1 ? [] : [{ what: GROUPING, line: lineAt(source, at) }];
 };
 
-const usesIn = (text: string): readonly string[] => [
+interface Named {
+  readonly what: string;
+  readonly index: number;
+}
+
+const usesIn = (text: string, code: string): readonly Named[] => [
   ...Object.entries(absentMembers)
     .filter(([object]) => object.startsWith('strapi'))
     .flatMap(([object, absent]) =>
-      [...text.matchAll(memberOf(object))]
-        .map(([, dotted, quoted]) => dotted ?? quoted ?? '')
-        .filter((name) => (absent as ReadonlySet<string>).has(name))
-        .map((name) => (/^\w+$/.test(name) ? `${object}.${name}` : `${object}['${name}']`)),
+      [...code.matchAll(memberOf(object))]
+        .map(({ 1: dotted, 2: quoted, index }) => ({ name: dotted ?? quoted ?? '', index }))
+        .filter(({ name }) => (absent as ReadonlySet<string>).has(name))
+        .map(({ name, index }) => ({ what: /^\w+$/.test(name) ? `${object}.${name}` : `${object}['${name}']`, index })),
     ),
-  ...[...text.matchAll(deepImport)].map(([, name = '']) => name),
-  ...[...text.matchAll(modelOfServer)].map(([, uid = '']) => `query('${uid}')`),
+  // the calls are code, and what they are given is text
+  ...[...text.matchAll(deepImport)]
+    .filter(({ 0: whole, index }) => isCode(whole, index, code))
+    .map(({ 1: what = '', index }) => ({ what, index })),
+  ...[...text.matchAll(modelOfServer)]
+    .filter(({ 0: whole, index }) => isCode(whole, index, code))
+    .map(({ 1: uid = '', index }) => ({ what: `query('${uid}')`, index })),
 ];
 
-const policiesIn = (text: string): readonly string[] => [...text.matchAll(policyOfPanel)].map(([, name = '']) => name);
+/** Whether what a match begins with is no part of a text. */
+const isCode = (whole: string, index: number, code: string): boolean => code[index] === whole[0];
 
-/** `strapi.db.NAME` or `strapi.db['NAME']`, with `?.` too. */
-const memberOf = (object: string): RegExp =>
-  new RegExp(`(?<![\\w$])${object.replaceAll('.', '\\??\\.')}(?:\\??\\.(\\w+)|\\[['"]([\\w-]+)['"]\\])`, 'g');
+const policiesIn = (text: string): readonly Named[] =>
+  [...text.matchAll(policyOfPanel)].map(({ 1: what = '', index }) => ({ what, index }));
+
+/** `strapi.db.NAME` or `strapi['db']['NAME']`, with `?.` too. */
+const memberOf = (object: string): RegExp => {
+  const [root = '', ...path] = object.split('.');
+  const named = path.map((it) => member(`${it}(?![\\w$])`, it)).join('');
+  return new RegExp(`(?<![\\w$])${root}${named}${member('(\\w+)', '([\\w-]+)')}`, 'g');
+};
+
+const member = (dotted: string, quoted: string): string =>
+  `\\s*!?(?:\\??\\.\\s*${dotted}|(?:\\?\\.)?\\s*\\[\\s*['"\`]${quoted}['"\`]\\s*\\])`;
 
 /** What v4 keeps beside content types. */
 const modelOfServer = /\bquery\( ?['"`](strapi::[\w-]+|webhook)['"`]/g;

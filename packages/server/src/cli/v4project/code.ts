@@ -8,6 +8,7 @@ import { never, orNearest } from '../../errors.js';
 import { distOf } from '../../v4code/loading/env.js';
 import { type Config, StartFault } from '../config.js';
 import { type AbsentUse, absentUses, describeUses, mayBeCaught } from './absent-uses.js';
+import { codeTexts } from './code-texts.js';
 import {
   type CoreAction,
   type CoreRouter,
@@ -183,15 +184,18 @@ export const findCode = (
     if (file.startsWith('src/plugins/') && !plugins.isEnabled(file))
       return { file, kind: 'unused', ignored, absent: [] };
     const kind = runCode && !ignored ? kindWhereCodeRuns(place, byText) : byText;
-    const absent = kind === 'run' || kind === 'unused' ? absentUses(place, withoutComments(source)) : [];
+    const absent = kind === 'run' || kind === 'unused' ? absentUses(place, source) : [];
     const failsOpen =
-      kind === 'run' && absent.some(mayBeCaught) && mayGuardFile.test(place) && catchesErrors.test(bare(source));
+      kind === 'run' &&
+      absent.some(mayBeCaught) &&
+      mayGuardFile.test(place) &&
+      catchesErrors.test(codeTexts(source).code);
     return { file, kind: failsOpen ? 'guard' : kind, ignored, absent };
   });
   const isOfProject = (file: string): boolean => !names.some((it) => covers(file, it)) && !plugins.isOfPanel(file);
   const others = runCode && names.length > 0 ? otherFiles(projectDir).filter(isOfProject) : [];
   const imported = others.map((file): CodeFile => {
-    const absent = isCode(file) ? absentUses(file, withoutComments(textOf(projectDir, file))) : [];
+    const absent = isCode(file) ? absentUses(file, textOf(projectDir, file)) : [];
     return { file, kind: 'unused', ignored: false, absent };
   });
   return [...known, ...imported].sort((a, b) => (a.file < b.file ? -1 : 1));
@@ -272,7 +276,7 @@ const isPatch = /\.patch$/;
 const mayGuardFile =
   /^src\/(?:(?:api\/[^/]+\/)?(?:policies|middlewares)\/|api\/[^/]+\/(?:(?:controllers|services)\/|content-types\/[^/]+\/lifecycles\.)|extensions\/|index\.)/;
 /** What it uses that is not here throws, and what it guards would be open to all. */
-const catchesErrors = /\bcatch ?[({]|\.catch\b/;
+const catchesErrors = /\bcatch\s*[({]|\.\s*catch\b/;
 
 const kindWhereCodeRuns = (file: string, kind: CodeFile['kind']): CodeFile['kind'] => {
   if (/^config\/(?:env\/[^/]+\/)?[^/]+$/.test(file)) return 'config';

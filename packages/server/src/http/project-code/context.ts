@@ -1,16 +1,19 @@
 /** Koa's context as v4 gives it to code: with a parsed query that can be assigned, and helpers named after statuses. */
 import type http from 'node:http';
 import type Koa from 'koa';
+import camelCase from 'lodash/camelCase.js';
 import omit from 'lodash/omit.js';
+
+import { refuse } from '../../errors.js';
 import { limits } from '../../limits.js';
 import { bracketsIn, otherParameters } from '../../query/brackets.js';
 import { parameters } from '../../query/parameters.js';
 import { plainQuery } from '../../query/plain.js';
-import type { QuerySource } from '../../query/raw.js';
+import type { QuerySource, RawQuery } from '../../query/raw.js';
 import type { ChangedQuery } from '../../query/searches.js';
 import type { Answer } from '../../read/find.js';
 import { catchable, errorResponse, nameOfStatus, phraseOf } from '../../v4code/strapi-utils/errors.js';
-import { missed } from '../../v4code/strapi-utils/guards.js';
+import { missed, refusing } from '../../v4code/strapi-utils/guards.js';
 import { absentInContext, missing } from '../../v4code/strapi-utils/missing.js';
 import { JSON_TYPE } from '../respond.js';
 import { searchOf } from '../target.js';
@@ -79,7 +82,7 @@ export const newContexts = async (settings: {
     });
   // policies must see what the server reads; the project's own parameters are as v4's parser has them
   const parse: ParseQuery = (text) => {
-    const known = catchable(() => plainQuery(bracketsIn(text).roots, settings));
+    const known = refusing(() => catchable(() => plainQuery(allOf(text), settings)));
     const others = otherParameters(text);
     return others === '' ? known : { ...omit(parseAsV4(others), parameters), ...known };
   };
@@ -121,6 +124,14 @@ export const newContexts = async (settings: {
     },
     askedQuery: (ctx) => parse(searchOf((ctx as Koa.Context).originalUrl)),
   };
+};
+
+/** A query is never cut: what is wrong with it otherwise is said by whoever reads it. */
+const allOf = (text: string): RawQuery => {
+  const { roots, issues } = bracketsIn(text);
+  const tooMany = issues.find((it) => it.code === 'query.too-many-parameters');
+  if (tooMany) refuse(tooMany);
+  return roots;
 };
 
 /** Above the limit of v4's parser. */
@@ -217,11 +228,7 @@ const helperNames = (): readonly (readonly [string, number])[] =>
   Object.keys(process.getBuiltinModule('node:http').STATUS_CODES)
     .map(Number)
     .filter((status) => status >= 400)
-    .map((status) => {
-      const name = nameOfStatus(status).replace(/Error$/, '');
-      const full = phraseOf(status).endsWith('Error') ? `${name}Error` : name;
-      return [full.charAt(0).toLowerCase() + full.slice(1), status];
-    });
+    .map((status) => [camelCase(phraseOf(status)), status]);
 
 interface QueriedRequest extends Koa.Request {
   /** Code may assign anything. */

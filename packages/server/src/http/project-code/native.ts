@@ -1,8 +1,8 @@
 /** What the code of a project asks of the server while it handles a request: the actions themselves, rights, and what is allowed. */
 import type Koa from 'koa';
-import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { KnownCaller } from '../../access/caller.js';
+import { readTokenDetails } from '../../accounts/tokens.js';
 import { issue, never, Refusal, unwrap } from '../../errors.js';
 import { limits } from '../../limits.js';
 import type { EntryType } from '../../model/model.js';
@@ -14,7 +14,6 @@ import type { QuerySource } from '../../query/raw.js';
 import type { ChangedQuery } from '../../query/searches.js';
 import type { Answer } from '../../read/find.js';
 import { whenReady } from '../../ready.js';
-import { readRows } from '../../sql/dialect.js';
 import type { BoundCode } from '../../v4code/code.js';
 import { isPlainData, storableIn } from '../../v4code/data/entities.js';
 import { type EntryBody, entryBodyOf, receivedFiles } from '../../v4code/data/files.js';
@@ -32,20 +31,9 @@ import { LEFT_OUT_HEADER, leftOutHeader } from '../left-out.js';
 import { parseId } from '../routes.js';
 import { searchOf } from '../target.js';
 import { bodyOf } from './answers.js';
+import { authOf, CALLER, isKnownBy, type WithCaller } from './auth.js';
 import { sourceOfContext } from './context.js';
 import { type EndpointDeps, newEndpoints } from './endpoints.js';
-
-/** v4's names of the ways to be known. */
-const strategies = {
-  public: 'users-permissions',
-  user: 'users-permissions',
-  token: 'api-token',
-  admin: 'admin',
-} as const satisfies Record<KnownCaller['who']['kind'], string>;
-
-/** Whether one of the strategies of a route is how the caller is known. Administrators are known by none that v4 has for these routes. */
-const isKnownBy = ({ who }: KnownCaller, names: readonly string[]): boolean =>
-  who.kind !== 'admin' && names.includes(strategies[who.kind]);
 
 /** To whom only private attributes are closed. */
 const anyCaller = { version: 'anybody', may: () => true };
@@ -54,13 +42,6 @@ const noCaller: KnownCaller = { version: 'nobody', who: { kind: 'public' }, may:
 
 /** What a kept query takes besides its text. */
 const SOURCE_BYTES = 300;
-
-/** Whose rights a request has, on its context and on what code sees as `ctx.state.auth`. */
-const CALLER = Symbol('caller');
-
-interface WithCaller {
-  [CALLER]?: KnownCaller;
-}
 
 export interface NativeDeps extends Omit<EndpointDeps, 'callerOf' | 'reportLeftOut'> {
   readonly findUser: BoundCode['findUser'];
@@ -71,7 +52,6 @@ export interface NativeDeps extends Omit<EndpointDeps, 'callerOf' | 'reportLeftO
 export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDeps): Native => {
   const { site, contexts } = given;
   const { callers, accountDeps } = site;
-  const { db } = accountDeps;
   /** By query string: what is known of a query is kept by its key, which is the same text each time then. */
   const sources = new LRUCache<string, QuerySource>({
     maxSize: limits.targetBytesMax,
@@ -122,10 +102,10 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
       Object.entries(ctx.query).filter(([name, value]) => value !== undefined && parameterName(name).kind !== 'other'),
     );
 
-  const credentialsOf = async ({ who }: KnownCaller): Promise<unknown> => {
+  const credentialsOf = async ({ who }: KnownCaller): Promise<object | null> => {
     switch (who.kind) {
       case 'public':
-        return undefined;
+        return null;
       case 'user': {
         const user = await findUser(who.id);
         // gone or blocked since the credentials were read, by another process, or hidden by code of the project
@@ -133,16 +113,10 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
         return user;
       }
       case 'token': {
-        const { dialect } = db;
-        const [row] = await db.read(() =>
-          readRows(
-            dialect.compile(
-              sql`select name, description, type from strapi_api_tokens where id = ${dialect.bind('id', who.id)}`,
-            ),
-          ),
-        );
-        const [name = null, description = null, type = null] = row ?? [];
-        return { id: who.id, name, description, type };
+        const [token] = await readTokenDetails(accountDeps.db, who.id);
+        if (!token) throw forCode(new Refusal(issue('http.bad-credentials', [])));
+        const { lifespan } = token;
+        return { ...token, lifespan: lifespan === null ? null : String(lifespan) };
       }
       case 'admin':
         return { id: who.id };
@@ -152,15 +126,11 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
   };
 
   /** Sets what code sees of the caller. */
-  const admitted = (koa: Koa.Context, caller: KnownCaller, credentials: unknown): KnownCaller => {
-    const strategy = { name: strategies[caller.who.kind] };
-    const ability = caller.version.startsWith('full-access') ? null : { can: (name: string) => caller.may(name) };
-    const auth = credentials === undefined ? { strategy, ability } : { strategy, credentials, ability };
-    (auth as WithCaller)[CALLER] = caller;
+  const admitted = (koa: Koa.Context, caller: KnownCaller, credentials: object | null): KnownCaller => {
     (koa as unknown as WithCaller)[CALLER] = caller;
     const { state } = koa;
     state['isAuthenticated'] = true;
-    state['auth'] = auth;
+    state['auth'] = authOf(caller, credentials);
     if (caller.who.kind === 'user') state['user'] = credentials;
     return caller;
   };
@@ -264,7 +234,7 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
         const caller = catchable(() => unwrap(identified));
         if (only !== null && !isKnownBy(caller, only)) throw forCode(new Refusal(issue('http.bad-credentials', [])));
         return caller.who.kind === 'public'
-          ? admitted(koa, caller, undefined)
+          ? admitted(koa, caller, null)
           : credentialsOf(caller).then((credentials) => admitted(koa, caller, credentials));
       });
     },

@@ -83,17 +83,19 @@ export interface EntitiesDeps {
   readonly writer: () => Writer;
   readonly locales: () => LocaleStore;
   readonly media: () => Media;
+  /** The error of a model of a plugin that does not run here; null for others. */
+  readonly absentOf: (uid: Uid) => Error | null;
 }
 
 /** Whose rights code has. */
 const codeCaller: KnownCaller = { version: 'full-access code', who: { kind: 'public' }, may: () => true };
 const askedByCode = { caller: codeCaller, body: undefined, search: '', match: null, mayPlace: true } as const;
 
-export const newEntities = ({ db, views, reader, writer, locales, media }: EntitiesDeps): Entities => {
+export const newEntities = ({ db, views, reader, writer, locales, media, absentOf }: EntitiesDeps): Entities => {
   const typeIn = (model: Model, uid: Uid): EntryType => {
     const type = model.types.get(uid);
     if (type) return type;
-    const absent = absentModel(uid);
+    const absent = absentModel(uid) ?? absentOf(uid);
     throw absent ? missedUnlessSent(absent, [uid]) : new Error(`Model ${uid} not found`);
   };
 

@@ -26,7 +26,28 @@ export const absentControllers: Readonly<Record<string, readonly string[]>> = {
   'users-permissions': ['contentmanageruser', 'settings'],
   upload: ['admin-file', 'admin-folder', 'admin-folder-file', 'admin-settings', 'admin-upload'],
   i18n: ['content-types', 'iso-locales'],
+  email: ['email'],
 };
+
+const uidsOf = (owner: 'admin::' | 'plugin::content-manager.', names: readonly string[]): readonly string[] =>
+  names.map((it) => owner + it);
+
+/** The uids of controllers and policies of v4's admin panel itself. */
+export const ofPanel = {
+  controllers: [
+    ...uidsOf('admin::', [
+      ...['admin', 'api-token', 'authenticated-user', 'authentication', 'content-api', 'permission', 'role'],
+      ...['transfer', 'user', 'webhooks'],
+    ]),
+    ...uidsOf('plugin::content-manager.', [
+      ...['collection-types', 'components', 'content-types', 'init', 'relations', 'single-types', 'uid'],
+    ]),
+  ],
+  policies: [
+    ...uidsOf('admin::', ['hasPermissions', 'isAuthenticatedAdmin', 'isTelemetryEnabled']),
+    ...uidsOf('plugin::content-manager.', ['has-draft-and-publish', 'hasPermissions']),
+  ],
+} as const;
 
 /** Plugins that every v4 has, besides those that the server stands for. */
 const ofCore = ['content-type-builder'];
@@ -40,8 +61,16 @@ export interface AbsentDeps {
   readonly warn: (text: string) => void;
 }
 
-/** What `strapi.plugin(name)` gives for plugins that v4 would have and this server has not, by name. Others stay undefined. */
-export const absentPlugins = ({ config, installed, served, warn }: AbsentDeps): ReadonlyMap<string, Members> => {
+/** A plugin that v4 would have and this server has not. */
+export interface AbsentPlugin {
+  /** What `strapi.plugin(name)` gives. */
+  readonly shown: Members;
+  /** Null if calls of it have no effect. */
+  readonly why: string | null;
+}
+
+/** By name. Others stay undefined. */
+export const absentPlugins = ({ config, installed, served, warn }: AbsentDeps): ReadonlyMap<string, AbsentPlugin> => {
   const settings = config.get('plugins');
   const configured: Members = isMembers(settings) ? settings : {};
   const isOff = (name: string): boolean => {
@@ -53,10 +82,12 @@ export const absentPlugins = ({ config, installed, served, warn }: AbsentDeps): 
     return isMembers(given) && typeof given['resolve'] === 'string';
   };
   const names = [...installed, ...Object.keys(configured).filter(isLocal), ...ofCore];
-  const standing = (name: string): Members => {
-    if (name === 'graphql') return graphql(config, warn);
-    if (ofCore.includes(name)) return refusing(name, 'this plugin of v4 is not here');
-    return refusing(name, `plugins ${isLocal(name) ? 'of the project' : 'from npm'} do not run here`);
+  const standing = (name: string): AbsentPlugin => {
+    if (name === 'graphql') return { shown: graphql(config, warn), why: null };
+    const why = ofCore.includes(name)
+      ? 'this plugin of v4 is not here'
+      : `plugins ${isLocal(name) ? 'of the project' : 'from npm'} do not run here`;
+    return { shown: refusing(name, why), why };
   };
   return new Map(
     names.filter((it) => !served.includes(it) && !isOff(it)).map((name) => [name, standing(name)] as const),

@@ -8,7 +8,8 @@ import type { Entities } from '../data/entities.js';
 import type { EntityService } from '../data/entity-service.js';
 import { currentSession } from '../data/scope.js';
 import type { Members } from '../loading/parts.js';
-import { absentMembers, anyOf, unavailable, withMissing } from '../strapi-utils/missing.js';
+import { absentFunction, absentMembers, anyOf, unavailable, withMissing } from '../strapi-utils/missing.js';
+import { ofPanel, standIn } from './absent.js';
 import { type Administrators, newAdministrators } from './administrators.js';
 
 export interface Panel extends Pick<Administrators, 'withRoles'> {
@@ -20,6 +21,9 @@ export interface Panel extends Pick<Administrators, 'withRoles'> {
   service(uid: string): unknown;
   /** The uids of those that v4 has. */
   readonly services: readonly string[];
+  /** By uid. */
+  readonly controllers: Members;
+  readonly policies: Members;
 }
 
 export interface PanelDeps {
@@ -49,6 +53,8 @@ export const newPanel = (deps: PanelDeps): Panel => {
       ...[...Object.keys(own), ...absentMembers['strapi.admin.services']].map((it) => `admin::${it}`),
       'plugin::content-manager.uid',
     ],
+    controllers: Object.fromEntries(ofPanel.controllers.map((it) => [it, standIn(`strapi.controller('${it}')`)])),
+    policies: Object.fromEntries(ofPanel.policies.map((it) => [it, absentFunction(`strapi.policy('${it}')`)])),
     service: (uid) => {
       const [, owner, name = ''] = /^(admin|plugin::content-manager)(?:::|\.)(.+)$/.exec(uid) ?? [];
       if (owner === undefined) return undefined;

@@ -20,7 +20,7 @@ import {
 } from '../loading/parts.js';
 import type { CodeContext, NativeEndpoints } from '../native.js';
 import { makeApart, noteAsked } from '../strapi-utils/guards.js';
-import { absentControllers, absentPlugins, absentServices, standIn } from './absent.js';
+import { type AbsentPlugin, absentControllers, absentPlugins, absentServices, standIn } from './absent.js';
 import {
   extendPlugin,
   type OwnService,
@@ -45,6 +45,8 @@ export interface Plugins {
   readonly byName: Readonly<Record<string, Members>>;
   controller(plugin: string, name: string): Members | undefined;
   service(plugin: string, name: string): Members | undefined;
+  /** The error of what has such a uid, if that is of a plugin that v4 would have and that does not run here; null for others. */
+  absent(uid: string): Error | null;
   policies(plugin: string, name: string): unknown;
   middlewares(plugin: string, name: string): unknown;
   /** In their order, with those that extensions and `register` have added. One that they have removed answers a 404. */
@@ -165,7 +167,7 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
   /** Services as they are without extensions, by plugin and name. */
   const original = new Map<string, ReadonlyMap<string, OwnService>>();
   const extended = new Map<string, Extension>();
-  const absent = new Map<string, Members>();
+  const absent = new Map<string, AbsentPlugin>();
   const made = new Map<unknown, unknown>();
   const instanceOf = (definition: unknown): unknown => {
     if (!isCallable(definition)) return definition;
@@ -332,7 +334,12 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
     added,
     controller: (name, of) => plugins[name]?.controller(of) as Members | undefined,
     service: (name, of) =>
-      (plugins[name] ?? (absent.get(name) as PluginObject | undefined))?.service(of) as Members | undefined,
+      (plugins[name] ?? (absent.get(name)?.shown as PluginObject | undefined))?.service(of) as Members | undefined,
+    absent: (uid) => {
+      const [, name = ''] = /^plugin::([^.]+)\./.exec(uid) ?? [];
+      const why = absent.get(name)?.why ?? null;
+      return why === null ? null : new Error(`${uid}: ${why}`);
+    },
     policies: (name, of) => plugins[name]?.policies[of],
     middlewares: (name, of) => plugins[name]?.middlewares[of],
     get routes() {
@@ -377,15 +384,15 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
       return [...placed, ...removed];
     },
     extend: async ({ byPlugin, skipped, installed }) => {
-      for (const [name, members] of absentPlugins({
+      for (const [name, plugin] of absentPlugins({
         config,
         installed,
         served: Object.keys(plugins),
         warn: deps.warn,
       })) {
-        absent.set(name, members);
+        absent.set(name, plugin);
         // code that goes through all plugins does not meet them
-        Object.defineProperty(byName, name, { value: members, enumerable: false });
+        Object.defineProperty(byName, name, { value: plugin.shown, enumerable: false });
       }
       for (const file of skipped) deps.warn(`${file} is not run: the server does not stand for this plugin of v4`);
       const hooks = new Map<Uid, Members>();

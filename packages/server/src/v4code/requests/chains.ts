@@ -187,10 +187,10 @@ const authentication = (
 /** A route that names no permission, because its handler is a function, is open to users and to full-access tokens only. */
 const refuseWithoutScope = ({ state }: Koa.Context, caller: Caller): void => {
   const { credentials, strategy } = state['auth'] as {
-    readonly credentials?: unknown;
+    readonly credentials: object | null;
     readonly strategy: { readonly name: string };
   };
-  if (credentials === undefined) throw new UnauthorizedError();
+  if (credentials === null) throw new UnauthorizedError();
   // only full access includes a permission that does not exist
   if (strategy.name === 'api-token' && !caller.may('')) throw new ForbiddenError();
 };

@@ -1,0 +1,101 @@
+/** Guards of v4 projects that ask parts of plugins which do not run here: none of them lets a request pass. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CodeProject, serveCode } from '../world/code-project.js';
+import { dialects } from '../world/databases.js';
+
+/** Each passes if it finds nothing, or if an error is thrown. */
+const asking = (plugin: string): readonly string[] => [
+  `return !strapi.services['plugin::${plugin}.acl']`,
+  `return !strapi.service('plugin::${plugin}.acl')`,
+  `return !strapi.policy('plugin::${plugin}.check')`,
+  `return !strapi.policies['plugin::${plugin}.check']`,
+  `return !strapi.middleware('plugin::${plugin}.check')`,
+  `return !strapi.middlewares['plugin::${plugin}.check']`,
+  `return !strapi.controller('plugin::${plugin}.acl')`,
+  `return !strapi.controllers['plugin::${plugin}.acl']`,
+  `return !('plugin::${plugin}.acl' in strapi.controllers)`,
+  `return !Object.hasOwn(strapi.controllers, 'plugin::${plugin}.acl')`,
+  `return !strapi.contentTypes['plugin::${plugin}.rule']`,
+  `return !strapi.contentType('plugin::${plugin}.rule')`,
+  `return !strapi.getModel('plugin::${plugin}.rule')`,
+];
+const reading = (plugin: string): readonly string[] => [
+  `await strapi.query('plugin::${plugin}.rule').findOne({ where: {} }); return false`,
+  `await strapi.db.query('plugin::${plugin}.rule').count(); return false`,
+  `await strapi.entityService.findMany('plugin::${plugin}.rule'); return false`,
+  `await strapi.entityService.findOne('plugin::${plugin}.rule', 1); return false`,
+];
+const ofPanel = [
+  `return strapi.policy('admin::isAuthenticatedAdmin')(ctx) ?? true`,
+  `return strapi.policies['admin::hasPermissions']?.(ctx) ?? true`,
+  `return strapi.policies['plugin::content-manager.hasPermissions']?.(ctx) ?? true`,
+  `return strapi.controller('admin::user')?.find(ctx) ?? true`,
+  `return strapi.controllers['admin::authenticated-user']?.getMe(ctx) ?? true`,
+  `return strapi.controllers['plugin::content-manager.collection-types']?.find(ctx) ?? true`,
+  `return strapi.controller('plugin::email.email')?.send(ctx) ?? true`,
+  `return strapi.plugin('email').controllers.email?.getSettings(ctx) ?? true`,
+];
+const closed = [...asking('acl'), ...reading('acl'), ...asking('sitemap'), ...reading('sitemap'), ...ofPanel];
+const open = ['nope', 'off'].flatMap((it) =>
+  [...asking(it), ...reading(it)].filter((ask) => !ask.includes('strapi.service(')),
+);
+const all = [...closed, ...open];
+const uidInRequest = `strapi.contentType(ctx.request.header['x-uid']); return true`;
+
+const guarded = (path: string, policy: string): string =>
+  `{ method: 'GET', path: '/${path}', handler: () => ({ passed: true }), config: { auth: false, policies: ['global::${policy}'] } },`;
+
+describe.each(dialects)('plugins that do not run here, on %s', (dialect) => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    served = await serveCode(dialect, {
+      'package.json': JSON.stringify({ dependencies: { 'strapi-plugin-sitemap': '1.0.0' } }),
+      'config/plugins.js': `module.exports = { acl: { enabled: true, resolve: './src/plugins/acl' }, off: { enabled: false, resolve: './src/plugins/off' } };`,
+      'src/plugins/acl/package.json': '{ "name": "acl", "strapi": { "kind": "plugin", "name": "acl" } }',
+      ...Object.fromEntries(
+        all.map((ask, i) => [
+          `src/policies/ask-${i}.js`,
+          `module.exports = async (ctx, config, { strapi }) => { try { ${ask}; } catch { return true; } };`,
+        ]),
+      ),
+      'src/policies/sent.js': `module.exports = (ctx, config, { strapi }) => { ${uidInRequest}; };`,
+      'src/api/look/routes/look.js': `module.exports = { routes: [
+        ${all.map((_ask, i) => guarded(`ask-${i}`, `ask-${i}`)).join('\n')}
+        ${guarded('sent', 'sent')}
+      ] };`,
+    });
+  });
+  afterAll(() => served.close());
+  const statusOf = async (path: string, headers = {}): Promise<number> =>
+    (await served.json('GET', `/api/${path}`, undefined, headers)).status;
+
+  it.each(closed)('let nobody pass who asks: %s', async (ask) => {
+    expect(await statusOf(`ask-${all.indexOf(ask)}`)).toBe(500);
+  });
+
+  it.each(open)('are none that v4 would not have either: %s', async (ask) => {
+    expect(await statusOf(`ask-${all.indexOf(ask)}`)).toBe(200);
+  });
+
+  it('end one request alone, where it names them itself', async () => {
+    expect(await statusOf('sent', { 'x-uid': 'plugin::acl.rule' })).toBe(500);
+    expect(await statusOf('sent', { 'x-uid': 'plugin::users-permissions.user' })).toBe(200);
+  });
+
+  it('say why', () => {
+    expect(served.logged.join('')).toContain('plugin::acl.rule: plugins of the project do not run here');
+    expect(served.logged.join('')).toContain('plugin::sitemap.rule: plugins from npm do not run here');
+  });
+});
+
+describe('controllers of v4 that nobody calls here', () => {
+  it('can be wrapped, and are the same ones each time', async () => {
+    const served = await serveCode('sqlite', {
+      'src/index.js': `module.exports = { register({ strapi }) {
+        strapi.controllers['admin::user'].find = () => 'mine';
+        if (strapi.controller('admin::user').find() !== 'mine') throw new Error('not kept');
+      } };`,
+    });
+    await served.close();
+  });
+});
