@@ -11,11 +11,12 @@ import { type QuerySource, withDefaults } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { searchQuery } from '../query/searches.js';
 import type { ReadAction } from '../query/selection.js';
+import { answerOf } from '../read/find.js';
 import type { Dialect, Tx } from '../sql/dialect.js';
-import { applyAndAnswer } from '../write/answer.js';
+import { applyAndAnswer, seenBy, shownTo } from '../write/answer.js';
 import { isObject } from '../write/ids.js';
 import type { PasswordHashes } from '../write/passwords.js';
-import type { WriteRequest } from '../write/request.js';
+import type { WriteRequest, Written } from '../write/request.js';
 import type { Session } from '../write/session.js';
 import {
   type AccountAction,
@@ -76,17 +77,23 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
     session: Session,
   ): Promise<Changed> => {
     const isDeletion = request.action === 'delete';
-    const query = isDeletion ? searchQuery(search) : withDefaults(searchQuery(search), withRole);
+    const given = searchQuery(search);
+    const query = isDeletion ? given : withDefaults(given, withRole);
     const context = contextOf(deps, caller);
     const see = async (id: number | null) =>
       id === null ? undefined : heardReads(caller)?.read({ id, query, caller, context }, session);
     const before = isDeletion ? await see(request.id) : undefined;
     const { written, answer } = await applyAndAnswer(request, { query, form: 'plain' }, context, session, deps);
-    const seen = isDeletion ? before : await see(written.id);
+    const isSelected = selects(given);
+    // what hooks of writes have left has passed those of reads
+    const isPassed = !isSelected && seenBy(caller, written) !== null;
+    const found = isDeletion ? before : isPassed ? undefined : await see(written.id);
+    const asked = found === undefined ? answer : answerOf(found ?? 'null', null, answer.leftOut);
+    const left = shownTo(caller, { written, answer: asked }, { isSelected });
     const shown: Shown =
-      seen === undefined
+      left === answer
         ? { kind: 'entries', answer }
-        : { kind: 'json', text: seen ?? 'null', privacy: 'private', leftOut: answer.leftOut };
+        : { kind: 'json', text: left.body.toString(), privacy: 'private', leftOut: left.leftOut };
     return { id: written.id, shown };
   };
 
@@ -242,22 +249,26 @@ const hasRole = async (id: number, tx: Tx, dialect: Dialect): Promise<boolean> =
   return rows.length > 0;
 };
 
-/** Creates a user, for registration and the command line. Returns the id. */
+/** Creates a user, for registration and the command line. */
 export const createUser = async (
   deps: AccountDeps,
   data: Readonly<Record<string, unknown>>,
   hashes: PasswordHashes,
   session: Session,
   context: ResolveContext = ownContext(deps),
-): Promise<number> => {
-  const request: WriteRequest = { action: 'create', type: userType(deps.model), data, hashes };
-  return (await deps.writer.apply(request, context, session)).id;
-};
+): Promise<Written> =>
+  deps.writer.apply({ action: 'create', type: userType(deps.model), data, hashes }, context, session);
 
 // ---- queries
 
 const withRole = objectQuery({ populate: 'role' });
 const idOnly = objectQuery({ fields: ['id'] });
+
+/** Whether a query says what of a user is shown. */
+const selects = (query: QuerySource): boolean => {
+  const given = unwrap(query.read());
+  return given.has('fields') || given.has('populate');
+};
 
 /** v4 takes `start` and `limit` of users at the top level; here they are bounded like any pagination (AC15). */
 const listGrammar: Grammar = {

@@ -22,7 +22,14 @@ import { readPrecondition } from '../read/etag.js';
 import { type Answer, answerOf, type ReadRequest } from '../read/find.js';
 import { type Ready, whenReady } from '../ready.js';
 import type { Site } from '../site/site.js';
-import { applyAndAnswer, type Show, withHashedPasswords, writeAndAnswer } from '../write/answer.js';
+import {
+  type Answered,
+  applyAndAnswer,
+  type Show,
+  shownTo,
+  withHashedPasswords,
+  writeAndAnswer,
+} from '../write/answer.js';
 import type { Data, WriteRequest } from '../write/request.js';
 import type { WriteAction } from '../write/session.js';
 import { asOf, identifyCaller, isReading } from './credentials.js';
@@ -270,7 +277,7 @@ const perform = async (
   if (!isWrite(action)) return unwrap(await site.reader.read({ action, type, id, query }, context));
   const body = Object.hasOwn(options, 'body') ? options.body : input.body;
   const form = { action, type, id, body, match: readPrecondition(headers), adminId: adminOf(caller) };
-  return write(unwrap(readWrite(form)), { query }, input, context, site);
+  return (await write(unwrap(readWrite(form)), { query }, input, context, site)).answer;
 };
 
 /** Writes an entry, with the files of the request if it is a form. Throws `Refusal`. */
@@ -280,9 +287,9 @@ const write = async (
   { files, caller }: ActionInput,
   context: ResolveContext,
   site: Site,
-): Promise<Answer> => {
+): Promise<Answered> => {
   if (request.action === 'delete' || files.length === 0)
-    return unwrap(await writeAndAnswer(request, show, context, site)).answer;
+    return unwrap(await writeAndAnswer(request, show, context, site));
   // files of administrators need the permission that they need by themselves
   if (caller.rights && !caller.may('plugin::upload.content-api.upload')) throw new Refusal(issue('http.forbidden', []));
   // an invalid query is refused before the files are processed
@@ -290,10 +297,9 @@ const write = async (
   const hashed = await withHashedPasswords(request, context);
   const { type, data: given } = request;
   const adminId = caller.who.kind === 'admin' ? caller.who.id : null;
-  const { answer } = await site.media.attach(files, { type, data: given, adminId }, (data, session) =>
+  return site.media.attach(files, { type, data: given, adminId }, (data, session) =>
     applyAndAnswer({ ...hashed, data }, show, context, session, site),
   );
-  return answer;
 };
 
 /** The body and the response are the entry itself; no parameter of the query has an effect (LO7). Throws `Refusal`. */
@@ -311,7 +317,8 @@ const createLocalization = async (input: ActionInput, site: Site): Promise<Answe
     (name) => parameterName(name, input.format).kind === 'known',
   );
   const leftOut = ignored.map((name): LeftOut => ({ name, issue: issue('query.no-effect', [name]) }));
-  const answer = await write(create, showSiblings, input, contextFor(type, input, {}, site), site);
+  const answered = await write(create, showSiblings, input, contextFor(type, input, {}, site), site);
+  const answer = shownTo(caller, answered, { isSelected: input.format === 'v5' });
   // what the body names is not in `data`
   const unnamed = answer.leftOut.map((it): LeftOut => ({ ...it, name: it.name.replace(/^data\./, '') }));
   return { ...answer, leftOut: [...leftOut, ...unnamed] };

@@ -54,7 +54,8 @@ export const newEntryFiles = (storing: Storing): EntryFiles => {
         received.map((it) => ({ received: it, info: {} })),
         (stored) =>
           (part ?? writer).transaction(async (session) => {
-            const ids = await storing.insert(stored, session, adminId);
+            const inserted = await storing.insert(stored, session, adminId);
+            const ids = inserted.map((it) => it.id);
             return write(withFiles(data, places, ids), session);
           }),
         part,

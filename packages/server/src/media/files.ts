@@ -9,7 +9,7 @@ import type { ResolveContext } from '../query/resolve.js';
 import { type Search, searchQuery } from '../query/searches.js';
 import type { Precondition } from '../read/etag.js';
 import { type Answer, answerOf } from '../read/find.js';
-import { applyAndAnswer } from '../write/answer.js';
+import { applyAndAnswer, shownTo } from '../write/answer.js';
 import type { Session } from '../write/session.js';
 import { placeIn } from './folders.js';
 import { readInfo, readInfos } from './info.js';
@@ -78,10 +78,14 @@ export const newFileActions = (storing: Storing): FileActions => {
       files,
       (stored) =>
         (part ?? writer).transaction(async (session) => {
-          const ids = await storing.insert(stored, session, adminOf(caller));
+          const inserted = await storing.insert(stored, session, adminOf(caller));
+          const ids = inserted.map((it) => it.id);
           if (reference) await addTo(reference, ids, caller, session);
           const texts: string[] = [];
-          for (const id of ids) texts.push((await read(id, contextOf(caller), session)).body.toString());
+          for (const written of inserted) {
+            const answer = await read(written.id, contextOf(caller), session);
+            texts.push(shownTo(caller, { written, answer }).body.toString());
+          }
           return answerOf(`[${texts.join(',')}]`, null, []);
         }),
       part,
@@ -113,7 +117,7 @@ export const newFileActions = (storing: Storing): FileActions => {
     writer.transaction(async (session) => {
       const data = await placed(info, session);
       const request = { action: 'update', type, id, data, match, adminId: adminOf(caller) } as const;
-      return (await applyAndAnswer(request, showing, contextOf(caller), session, { reader, writer })).answer;
+      return shownTo(caller, await applyAndAnswer(request, showing, contextOf(caller), session, { reader, writer }));
     });
 
   const replace = async (row: FileRow, received: Received, info: FileInfo, request: FileRequest): Promise<Answer> => {
@@ -130,21 +134,19 @@ export const newFileActions = (storing: Storing): FileActions => {
         const place = info.folder === undefined ? {} : await placeIn(info.folder, model, session.tx, db.dialect);
         const data = { ...values, ...place };
         const write = { action: 'update', type, id, data, match, adminId: adminOf(caller) } as const;
-        const { answer, written } = await applyAndAnswer(write, showing, contextOf(caller), session, {
-          reader,
-          writer,
-        });
+        const answered = await applyAndAnswer(write, showing, contextOf(caller), session, { reader, writer });
+        const { version } = answered.written;
         saved ??= await copiesOf(objects.keys());
         const obsolete = stored.provider === store.provider ? stored.keys.filter((key) => !objects.has(key)) : [];
         await record({
-          row: { kind: 'replaced', id, version: written.version },
+          row: { kind: 'replaced', id, version },
           written: [...objects.keys()],
           obsolete,
           saved,
         });
         if (!isPut) await storing.put(objects);
         isPut = true;
-        return { answer, replaced: stored };
+        return { answer: shownTo(caller, answered), replaced: stored };
       }),
     );
     tellOfKept(answered.replaced);

@@ -8,6 +8,7 @@ import type { ResolveContext } from '../query/resolve.js';
 import type { Reader } from '../read/find.js';
 import type { Db } from '../sql/dialect.js';
 import type { Writer } from '../write/apply.js';
+import type { Written } from '../write/request.js';
 import type { Session } from '../write/session.js';
 import { placeIn } from './folders.js';
 import { type Journal, newJournal } from './journal.js';
@@ -88,8 +89,8 @@ export interface Storing {
    * commit. If anything fails, nothing of the files remains. Throws `Refusal`.
    */
   store<T>(files: readonly NewFile[], work: (stored: readonly PreparedFile[]) => Promise<T>, part?: Part): Promise<T>;
-  /** Inserts the rows of stored files, in their order. Returns the ids. @param adminId the administrator who uploads them, if one does. */
-  insert(stored: readonly PreparedFile[], session: Session, adminId: number | null): Promise<readonly number[]>;
+  /** Inserts the rows of stored files, in their order. @param adminId the administrator who uploads them, if one does. */
+  insert(stored: readonly PreparedFile[], session: Session, adminId: number | null): Promise<readonly Written[]>;
   /** Removes what uploads of killed processes have left; called once, at the start. */
   recover(): Promise<void>;
 }
@@ -180,13 +181,13 @@ export const newStoring = (deps: MediaDeps): Storing => {
       await lockCreation(first.hash, session.tx, db.dialect);
       const places = new Map<number | null | undefined, Awaited<ReturnType<typeof placeOf>>>();
       for (const { folder } of stored) if (!places.has(folder)) places.set(folder, await placeOf(folder, session));
-      const ids: number[] = [];
+      const inserted: Written[] = [];
       for (const { values, folder } of stored) {
         const data = { ...values, ...places.get(folder) };
         const request = { action: 'create', type: typeOf(model, FILE_UID), data, adminId } as const;
-        ids.push((await writer.apply(request, own, session)).id);
+        inserted.push(await writer.apply(request, own, session));
       }
-      return ids;
+      return inserted;
     },
   };
 };

@@ -219,5 +219,6 @@ const both =
     return {
       before: (action) => joined(one.before(action), other.before(action)),
       after: (action) => joined(one.after(action), other.after(action)),
+      seen: () => one.seen?.() ?? other.seen?.() ?? null,
     };
   };

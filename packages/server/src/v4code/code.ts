@@ -15,8 +15,8 @@ import { type CronDeps, newCron } from './cron.js';
 import { newQueryEngine, type QueryEngine } from './data/db.js';
 import { type Entity, newEntities } from './data/entities.js';
 import { newEntityService } from './data/entity-service.js';
-import { hooksOf } from './data/hooks.js';
 import { newLifecycles, type Operated } from './data/lifecycles.js';
+import { hooksWithResults } from './data/results.js';
 import { inTurn, leftWorkEnds, noteHook } from './data/scope.js';
 import { newTransactions } from './data/transactions.js';
 import { newViews } from './data/views.js';
@@ -373,7 +373,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     faults.throwAll();
     const { origin: corsOrigin } = configOf('strapi::cors', config.tree['middlewares']);
     return {
-      hooks: hooksOf(lifecycles, () => entities),
+      hooks: hooksWithResults(lifecycles, () => entities),
       listeners,
       userReads: newUserReads({ model, entities, entityService, lifecycles, rest, reader: () => lateSite().reader }),
       rawCodes: plugins.rawCodes(),

@@ -1,17 +1,26 @@
 /** Writes an entry and reads the response in the same transaction. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Caller } from '../access/access.js';
 import { bug, catchRefusal, issue, type Result, refuse, unwrap } from '../errors.js';
 import type { LeftOut } from '../query/lenient.js';
 import type { QuerySource } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { readDocumentLocale, readQueryStatus } from '../query/state.js';
 import { namesAnswer } from '../read/etag.js';
-import type { Answer, Reader, ReadRequest } from '../read/find.js';
+import { type Answer, answerOf, type Reader, type ReadRequest } from '../read/find.js';
 import type { AnswerForm } from '../read/plan.js';
 import { pipeline } from '../sql/pipeline.js';
 import type { Writer } from './apply.js';
 import { readQueryLocale } from './locales.js';
 import { hashPasswords } from './passwords.js';
-import { type Place, refuseChanged, refuseExcluded, type WriteRequest, type Written } from './request.js';
+import {
+  type Place,
+  refuseChanged,
+  refuseExcluded,
+  type SeenEntry,
+  type WriteRequest,
+  type Written,
+} from './request.js';
 import type { Session } from './session.js';
 
 export interface Lines {
@@ -76,6 +85,26 @@ export const applyAndAnswer = async (
   // the first statements of the read are sent together with the operations
   if (endsTurn) session.tx.finish();
   return answered(...(await pipeline(run, read)));
+};
+
+/** What hooks of a v4 project have left of a write, for its response; null where none have heard of it. Administrators see what is stored. */
+export const seenBy = (caller: Caller, { seen }: Written): SeenEntry | null => (caller.rights ? null : seen);
+
+/**
+ * What the response to a caller says: where hooks of a v4 project have heard of the write, what they have left of its result, as in v4.
+ * @param isSelected whether the answer has what the query of a client has selected, or is in v5's form, which hooks do not know.
+ */
+export const shownTo = (
+  caller: Caller,
+  { written, answer }: Answered,
+  { isSelected }: { readonly isSelected: boolean } = { isSelected: false },
+): Answer => {
+  const seen = seenBy(caller, written);
+  if (!seen) return answer;
+  const stored = answer.body.toString();
+  const text = seen.show(caller, isSelected ? stored : null);
+  // as it is stored it has its entity tag
+  return isDeepStrictEqual(JSON.parse(text), JSON.parse(stored)) ? answer : answerOf(text, null, answer.leftOut);
 };
 
 /** What v5's parameters say of the entry itself (VF4, VF8); the body must not say anything else of its locale. */

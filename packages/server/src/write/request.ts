@@ -1,4 +1,5 @@
 /** What can be asked of a write, what it returns, and the hooks around it. */
+import type { Caller } from '../access/access.js';
 import { issue, refuse } from '../errors.js';
 import type { EntryType } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
@@ -85,6 +86,14 @@ export interface Written {
   readonly events: readonly WriteEvent[];
   /** Keys of the data that had no effect. */
   readonly leftOut: readonly LeftOut[];
+  /** Null if no hooks of a v4 project have heard of the write, or if code has made it, which gets the result itself. */
+  readonly seen: SeenEntry | null;
+}
+
+/** An entry that was written, or is deleted, as hooks of a v4 project have left it for the response. */
+export interface SeenEntry {
+  /** JSON of what the caller may see. @param asked JSON of what a query has selected of the entry; null for all of it. */
+  readonly show: (caller: Caller, asked: string | null) => string;
 }
 
 /** A write that is checked and planned, but not run; only its hooks may have changed anything. */
@@ -106,6 +115,8 @@ export interface Hooks {
   before(action: WriteAction): RunHook | undefined;
   /** The one that runs after the operations, before the answer is read. */
   after(action: WriteAction): RunHook | undefined;
+  /** What those that have run after the operations have left for the response; null if none have. */
+  seen?(): SeenEntry | null;
 }
 
 export type RunHook = (event: HookEvent) => Promise<void>;

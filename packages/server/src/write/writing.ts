@@ -331,7 +331,8 @@ export const makePrepared = (
       session.events.push(...events);
       if (action !== 'delete') await recording?.record(events, session);
       await hook?.({ id, data, session });
-      return { id, version, events: session.events.slice(eventsBefore), leftOut: [...leftOut.values()] };
+      const written = { id, version, events: session.events.slice(eventsBefore), leftOut: [...leftOut.values()] };
+      return { ...written, seen: hooks?.seen?.() ?? null };
     },
   };
 };

@@ -117,7 +117,7 @@ export const createUserCommand = async ({ project, username, role, ...options }:
     const id = await changeAccounts(deps, async (session) => {
       if ((await findUsersInside(session.tx, { by: 'names', username, email }, deps.db.dialect)).length > 0)
         throw new StartFault('A user with that name or e-mail address already exists.');
-      return createUser(deps, data, hashes, session);
+      return (await createUser(deps, data, hashes, session)).id;
     });
     process.stderr.write(`user ${id} created with the role ${role}\n`);
     if (options.password === undefined) process.stdout.write(`${password}\n`);
