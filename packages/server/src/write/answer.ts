@@ -5,7 +5,7 @@ import type { QuerySource } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { readDocumentLocale, readQueryStatus } from '../query/state.js';
 import { namesAnswer } from '../read/etag.js';
-import type { Answer, Reader, ReadRequest } from '../read/find.js';
+import { type Answer, answerOf, type Reader, type ReadRequest } from '../read/find.js';
 import type { AnswerForm } from '../read/plan.js';
 import { pipeline } from '../sql/pipeline.js';
 import type { Writer } from './apply.js';
@@ -28,7 +28,7 @@ export interface Show {
 
 export interface Answered {
   readonly written: Written;
-  /** The entry after the write; for a deletion, before it. */
+  /** The entry after the write; for a deletion, before it, or null if its hook has deleted it. */
   readonly answer: Answer;
 }
 
@@ -48,7 +48,7 @@ export const applyAndAnswer = async (
   unwrap(reader.check({ ...readRequest, id: null }, context));
   const locale = readQueryLocale(request.type, show.query);
   const stated = withParameters(request, show.query, context);
-  const { id, undecided, goesOn, run } = await writer.prepare({ locale, ...stated }, context, session, place);
+  const { id, undecided, goesOn, isGone, run } = await writer.prepare({ locale, ...stated }, context, session, place);
   /** As a parameter of a read it would have no effect. */
   const isTaken = ({ name }: LeftOut): boolean =>
     name === 'locale' && context.format === 'v5' && request.action === 'create' && request.type.localized;
@@ -57,6 +57,7 @@ export const applyAndAnswer = async (
     answer: { ...answer, leftOut: [...answer.leftOut.filter((it) => !isTaken(it)), ...written.leftOut] },
   });
   const read = async (): Promise<Answer> => {
+    if (isGone) return answerOf('null', null, []);
     const answer = unwrap(await reader.readInside({ ...readRequest, id }, context, session.tx));
     if (!answer) throw bug('answer.entry-not-readable', { uid: request.type.uid, id });
     return answer;

@@ -94,6 +94,8 @@ export interface PreparedWrite {
   readonly undecided: UndecidedTags | null;
   /** Whether more is done after the operations than reading the response: a hook runs, or the write is recorded. */
   readonly goesOn: boolean;
+  /** Whether the hook before a deletion has deleted the entry itself, which can be read no more. */
+  readonly isGone: boolean;
   run(): Promise<Written>;
 }
 

@@ -306,12 +306,13 @@ interface PlannedWrite {
   /** Statements that the operations rely on. */
   readonly before?: readonly Statement[];
   readonly undecided: PreparedWrite['undecided'];
+  readonly isGone?: boolean;
   readonly publication?: WriteEvent['publication'] | undefined;
 }
 
 export const makePrepared = (
   { request: { type, isOfUpload, isUntold }, session, dialect, hooks, recorder, eventsBefore, leftOut }: Write,
-  { action, id, version, data, operations, followers, before, undecided, publication }: PlannedWrite,
+  { action, id, version, data, operations, followers, before, undecided, isGone = false, publication }: PlannedWrite,
 ): PreparedWrite => {
   const cause = { ...(isOfUpload ? ({ isOfUpload } as const) : {}), ...(isUntold ? ({ isUntold } as const) : {}) };
   const events: readonly WriteEvent[] = [
@@ -324,6 +325,7 @@ export const makePrepared = (
     id,
     undecided,
     goesOn: hook !== undefined || recording !== null,
+    isGone,
     run: async () => {
       // afterwards the entry would be gone; without a recorder the operations belong to this turn, which may end the transaction
       if (action === 'delete' && recording) await recording.record(events, session);

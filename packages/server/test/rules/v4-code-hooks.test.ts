@@ -109,6 +109,7 @@ const files = {
     await allow('public', [
       ...actions.flatMap((it) => ['${note}.' + it, '${plan}.' + it]),
       'plugin::users-permissions.auth.register', 'plugin::users-permissions.auth.callback', 'plugin::users-permissions.user.update',
+      'plugin::users-permissions.user.destroy',
     ]);
     await allow('authenticated', []);
     strapi.seen = [];
@@ -151,6 +152,7 @@ interface Code {
       findOne(params: Params): Promise<Row>;
       update(params: Params): Promise<Row | null>;
       delete(params?: Params): Promise<Row | null>;
+      deleteMany(params: Params): Promise<{ readonly count: number }>;
     };
     readonly lifecycles: { subscribe(hooks: object): () => void };
     transaction<T>(work: () => Promise<T>): Promise<T>;
@@ -566,6 +568,52 @@ describe.each(dialects)('hooks on %s', (dialect) => {
       const names = await strapi.entityService.findMany(user, { filters: { username: { $startsWith: 'where' } } });
       expect(names.map((it) => it['username'])).toEqual(['where-ann', 'where-ben']);
       expect((await narrow('where-ann')).status).toBe(200);
+    });
+  });
+
+  describe('a hook that deletes the entry itself, with others', () => {
+    const after: unknown[] = [];
+    const deleting = (uid: string, condition: (where: Members) => object): Hooks => ({
+      beforeDelete: ({ params }) => strapi.db.query(uid).deleteMany({ where: condition(params.where) }),
+      afterDelete: ({ result }) => after.push(result),
+    });
+    beforeEach(() => {
+      after.length = 0;
+    });
+
+    it.each<readonly [way: string, work: (id: number) => Promise<unknown>, answer: unknown]>([
+      ['db.query.delete', (id) => strapi.db.query(note).delete({ where: { id } }), null],
+      ['entityService.delete', (id) => strapi.entityService.delete(note, id), { text: 'tree' }],
+      [
+        'DELETE',
+        (id) => served.json('DELETE', `/api/notes/${id}`),
+        { status: 200, body: { data: { attributes: { text: 'tree' } } } },
+      ],
+    ])('has them deleted (%s)', async (_way, work, answer) => {
+      const { id } = await noteOf('tree');
+      await noteOf('tree/leaf');
+      const tree = { text: { $startsWith: 'tree' } };
+      const answered = await hooked(
+        deleting(note, () => tree),
+        () => work(id),
+      );
+      if (answer === null) expect(answered).toBeNull();
+      else expect(answered).toMatchObject(answer as object);
+      expect(await strapi.entityService.findMany(note, { filters: tree })).toEqual([]);
+      // as in v4
+      expect(after).toEqual([]);
+    });
+
+    it('has a user deleted too, of whom nothing is left to show', async () => {
+      const given = { username: 'gone', email: 'gone@example.org', password: 'Passw0rd!', provider: 'local' };
+      const { id } = await strapi.plugin('users-permissions').service('user').add(given);
+      const removed = await hooked(
+        deleting(user, (where) => where),
+        () => served.json('DELETE', `/api/users/${id}`),
+        user,
+      );
+      expect([removed.status, await strapi.entityService.findOne(user, id)]).toEqual([204, null]);
+      expect(after).toEqual([]);
     });
   });
 

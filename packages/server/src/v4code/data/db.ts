@@ -157,7 +157,9 @@ export const newQueryEngine = (
         const isHeard = lifecycles.hears(uid, 'Delete');
         const id = isHeard ? await targetOf(operation) : (await reads.removed(operation)).id;
         await entities.remove(uid, id, options);
-        return operation.result;
+        if (!operation.isGone) return operation.result;
+        // v4's entity service has read it before
+        return rules === 'checked' ? { id } : null;
       }),
     createMany: ({ data }) =>
       withManyHooks('CreateMany', { data: data.map(withTimes) }, async (params) => {
