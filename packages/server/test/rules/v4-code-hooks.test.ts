@@ -407,12 +407,20 @@ describe.each(dialects)('hooks on %s', (dialect) => {
         (data: Members) => Object.assign(data['box'] as object, { size: Infinity }),
         'box.size cannot be stored',
       ],
+      ['stock', (data: Members) => Object.assign(data, { stock: 5n }), 'stock cannot be stored: it is a BigInt'],
     ])('with %s that nothing can hold is refused, not stored without it', async (_name, change, message) => {
       strapi.change = change;
       const answer = await create({ title: 'lost', box: { size: 1 } });
       expect(answer).toMatchObject({ status: 400, body: { error: { name: 'ValidationError' } } });
       expect(JSON.stringify(answer.body)).toContain(message);
       expect(await strapi.entityService.findMany(plan, { filters: { title: 'lost' } })).toEqual([]);
+    });
+
+    it('may get a BigInt where the attribute holds one', async () => {
+      strapi.change = (data) => {
+        data['big'] = 9007199254740993n;
+      };
+      expect((await stored(idOf(await create({}))))['big']).toBe('9007199254740993');
     });
 
     it('is not shown if it is invalid, and refused as without hooks', async () => {

@@ -315,13 +315,14 @@ const namesParts = (data: Data, { attributes }: EntryType): boolean =>
 /** Files that are added to a list, which no text holds. */
 const ADDED = crypto.randomUUID();
 
-/** Dates and the like as JSON writes them. Refuses what is nested so deeply that JSON cannot be written. */
+/** Dates and the like as JSON writes them, and a BigInt as its digits, which `biginteger` attributes take. Refuses what is nested so deeply that JSON cannot be written. */
 export const plain = (data: object): unknown => {
   try {
     return JSON.parse(
-      JSON.stringify(data, (_name, value: unknown) =>
-        value instanceof AddedFiles ? { [ADDED]: value.connect } : value,
-      ),
+      JSON.stringify(data, (_name, value: unknown) => {
+        if (typeof value === 'bigint') return String(value);
+        return value instanceof AddedFiles ? { [ADDED]: value.connect } : value;
+      }),
       (_name, value: unknown) =>
         isMembers(value) && ADDED in value ? new AddedFiles(value[ADDED] as readonly number[]) : value,
     );
