@@ -27,6 +27,7 @@ import {
   type Recorder,
   refuseChanged,
   refuseExcluded,
+  type SetBeside,
   type WriteRequest,
 } from './request.js';
 import { runOperations } from './run.js';
@@ -53,13 +54,11 @@ export interface Write {
 }
 
 /** What hooks that saw a `Preview` have set beside the data. */
-export interface SetByHooks {
+export interface SetByHooks extends SetBeside {
   /** Texts of the data that are hashes of passwords: they are stored as they are. */
   readonly hashes: Set<string>;
   /** Null if no hook saw them. */
   times: SetTimes | null;
-  /** Null if they have set none. */
-  creators: Creators | null;
   /** The components that were written before the hooks ran. */
   ahead: ReadonlyMap<OwnerKey, AheadPart>;
   /** Whether hooks were not run, because the data is invalid. */

@@ -416,6 +416,29 @@ describe.each(dialects)('hooks on %s', (dialect) => {
       expect(await strapi.entityService.findMany(plan, { filters: { title: 'lost' } })).toEqual([]);
     });
 
+    it('may get the id of the new entry, unless the body of the client has it', async () => {
+      const setting = (id: unknown) => {
+        strapi.change = (data) => {
+          data['id'] = id;
+        };
+      };
+      setting(7000);
+      expect(idOf(await create({ title: 'own id' }))).toBe(7000);
+      expect((await create({ title: 'taken' })).status).toBe(400);
+      setting('7100');
+      expect((await strapi.entityService.create(plan, { data: { slug: 's' } })).id).toBe(7100);
+      setting(7200);
+      expect((await strapi.db.query(plan).create({ data: { id: 7150, slug: 's' } })).id).toBe(7200);
+      setting(undefined);
+      expect(idOf(await create({ id: 2147483647 }))).toBe(7201);
+      expect((await strapi.db.query(plan).create({ data: { id: 9000, slug: 's' } })).id).toBe(7202);
+      // one that a client names could use up all others
+      strapi.change = (data) => {
+        data['id'] = 8000;
+      };
+      expect(idOf(await create({ id: 8000 }))).toBe(7203);
+    });
+
     it('may get a BigInt where the attribute holds one', async () => {
       strapi.change = (data) => {
         data['big'] = 9007199254740993n;

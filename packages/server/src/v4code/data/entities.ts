@@ -24,9 +24,17 @@ import { storeLocalDates } from '../strapi-utils/dates.js';
 import { thrownBy } from '../strapi-utils/errors.js';
 import { absentModel } from '../strapi-utils/missing.js';
 import { receivedFiles } from './files.js';
-import { checkCreators, checkSiblings, givenIn, noneGiven, ofRows, refuseOtherSiblings } from './given.js';
+import {
+  checkCreators,
+  checkSiblings,
+  givenIn,
+  isIdOfClient,
+  noneGiven,
+  ofRows,
+  refuseOtherSiblings,
+} from './given.js';
 import type { Operation } from './lifecycles.js';
-import { alone, inScope, inTurn, requestContext, type Title } from './scope.js';
+import { alone, inScope, inTurn, type Title } from './scope.js';
 import { missedUnlessSent } from './sent.js';
 import { refuseUnstorable } from './storable.js';
 import { asBody } from './values.js';
@@ -296,18 +304,6 @@ const checkInFull = (data: Members, type: EntryType, { model, action, isSibling 
 };
 
 const noNames: ReadonlySet<string> = new Set();
-
-/** Whether the body of the running request, which code may pass on as it is, has the id. */
-const isIdOfClient = (id: unknown): boolean => {
-  if (id === undefined || id === null) return false;
-  const context = requestContext();
-  const request = isMembers(context) ? context['request'] : undefined;
-  const body = isMembers(request) ? request['body'] : undefined;
-  return (
-    isMembers(body) &&
-    [body, body['data']].some((it) => isMembers(it) && it['id'] != null && String(it['id']) === String(id))
-  );
-};
 
 const namesParts = (data: Data, { attributes }: EntryType): boolean =>
   Object.entries(data).some(([name, value]) => value != null && attributes.get(name)?.kind === 'part');

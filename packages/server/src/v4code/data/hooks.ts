@@ -10,7 +10,7 @@ import type { Session, WriteAction } from '../../write/session.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import { keepDates } from '../strapi-utils/dates.js';
 import { type Entities, plain, storableIn } from './entities.js';
-import { creatorsSet } from './given.js';
+import { creatorsSet, newIdSet } from './given.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
 import { filtersOf } from './queries.js';
 import { isNoRow, newRowReads, type RowReads } from './row-reads.js';
@@ -87,7 +87,10 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
         }
         if (!preview) return;
         const left = dataIn(operation, seen, parts);
-        await preview.take(left, type.kind === 'component' ? null : creatorsSet(left, seen));
+        await preview.take(left, {
+          creators: type.kind === 'component' ? null : creatorsSet(left, seen),
+          newId: action === 'create' ? newIdSet(left, seen, type, isUntold) : undefined,
+        });
       };
 
     /** @returns the entry that is to be written, as hooks have left `where`; null for one that does not exist yet. Throws `NoRow`. */
