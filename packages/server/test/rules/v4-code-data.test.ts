@@ -193,7 +193,11 @@ describe.each(dialects)('data of code on %s', (dialect) => {
       expect(answer.headers['retry-after']).toBeDefined();
       expect(errorIn(answer)['name']).toBe('ServiceUnavailableError');
       expect((await raw(`return strapi.db.query('${note}').findMany()`)).status).toBe(503);
-      expect(await thrown(`return strapi.entityService.findMany('${note}')`)).toMatch(/^Refusal: .*busy/);
+      expect(await thrown(`return strapi.entityService.findMany('${note}')`)).toMatch(
+        /^ServiceUnavailableError: .*busy/,
+      );
+      const code = `try { await strapi.entityService.findMany('${note}'); } catch (e) { const { HttpError, ApplicationError } = require('@strapi/utils').errors; return [e instanceof HttpError, e instanceof ApplicationError, e.status]; }`;
+      expect(await run(code)).toEqual([true, false, 503]);
     });
 
     it('other refusals keep their statuses', async () => {
@@ -306,6 +310,14 @@ describe.each(dialects)('data of code on %s', (dialect) => {
         { ratio: null, at: null },
       ]);
     });
+  });
+
+  it.each([
+    ['', 'CreateMany expects data to be an array'],
+    ['{ data: { text: 5 } }', 'CreateMany expects data to be an array'],
+    ['{ data: [] }', 'Nothing to insert'],
+  ])('createMany(%s) is refused in the words of v4', async (given, fault) => {
+    expect(await thrown(`await strapi.db.query('${note}').createMany(${given})`)).toBe(`Error: ${fault}`);
   });
 
   describe('services in hooks', () => {

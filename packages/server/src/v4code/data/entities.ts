@@ -263,7 +263,7 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
     update: (uid, id, data, options) => thrown(() => write(uid, 'update', id, data, options)),
     remove: (uid, id, options) => thrown(async () => void (await write(uid, 'delete', id, {}, options))),
     transaction: (work, title = () => 'a transaction of code') =>
-      joined((session) => inScope(session, work, { title })),
+      thrown(() => joined((session) => inScope(session, work, { title }))),
     upload: (files, fields) =>
       thrown(async () => {
         const form = new IncomingForm('', Readable.from([]), null);
@@ -360,6 +360,6 @@ export const thrown = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (fault) {
-    throw fault instanceof Refusal ? thrownBy(fault) : fault;
+    throw thrownBy(fault);
   }
 };
