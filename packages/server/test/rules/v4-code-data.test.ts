@@ -312,6 +312,16 @@ describe.each(dialects)('data of code on %s', (dialect) => {
     });
   });
 
+  it('createMany stores relations and components', async () => {
+    expect(
+      await run(`const { id } = await strapi.entityService.create('${note}', { data: { text: 'of many' } });
+        const rows = strapi.db.query('${thing}');
+        const { ids } = await rows.createMany({ data: [{ note: id, notes: [id], all: [{ size: 'S' }] }] });
+        const { note, notes, all } = await rows.findOne({ where: { id: ids[0] }, populate: true });
+        return [note.id === id, notes.length, all.map((it) => it.size)]`),
+    ).toEqual([true, 1, ['S']]);
+  });
+
   it.each([
     ['', 'CreateMany expects data to be an array'],
     ['{ data: { text: 5 } }', 'CreateMany expects data to be an array'],

@@ -467,6 +467,11 @@ describe.each(dialects)('hooks on %s', (dialect) => {
         data['stock'] = -1;
       };
       expect((await create({})).status).toBe(400);
+      // the rules hold again for what hooks leave
+      strapi.change = (data) => {
+        data['slug'] = null;
+      };
+      expect(await messages({})).toEqual([expect.stringContaining('slug')]);
     });
 
     it('is not shown if it has a unique value of another entry, which a hook would replace', async () => {
