@@ -142,7 +142,10 @@ export const limits = {
   fewerConnectionsMs: 60_000,
   /** Lifetime of a PostgreSQL connection in milliseconds, so that the pool follows a server that has moved. */
   connectionMsMax: 30 * 60 * 1000,
-  /** Milliseconds that a PostgreSQL statement waits for a lock. Above: 503. Less than `readMsMax`, to tell waiting from working. */
+  /**
+   * Milliseconds that a PostgreSQL statement waits for a lock. Above: 503. Less than `readMsMax`, to tell waiting from working; a
+   * statement that writes may need several locks, and is a 503 past `readMsMax` too.
+   */
   lockMsMax: 3_000,
   /**
    * Milliseconds without a response from PostgreSQL after which a connection is closed. Above: 503. Statements of a write that are

@@ -81,6 +81,7 @@ const send = (reply: FastifyReply, answer: AccountAnswer): FastifyReply => {
     case 'entries':
       return sendAnswer(reply.code(answer.isNew === true ? 201 : 200), answer.answer);
     case 'json':
+      if (answer.text === 'null') return reply.code(204).send();
       if (answer.privacy === 'private') reply.header('cache-control', 'no-store');
       return reply
         .code(answer.isNew === true ? 201 : 200)

@@ -30,8 +30,12 @@ export const sendIssues = (reply: FastifyReply, issues: readonly Issue[]): Fasti
 export const sendAnswer = (reply: FastifyReply, answer: Answer): FastifyReply => {
   reply.reportLeftOut(answer.leftOut).header('etag', weakTag(answer));
   if (isKnown(reply.request, answer)) return reply.code(304).send();
+  if (isNull(answer)) return reply.code(204).send();
   return reply.header('content-type', JSON_TYPE).send(answer.body);
 };
+
+/** Whether nothing is left to show, which v4 answers without a body. */
+const isNull = ({ body }: Answer): boolean => body.length === 4 && body.toString() === 'null';
 
 /** Weak, because compressed and plain responses have different bytes. */
 export const weakTag = ({ etag }: Answer): string => `W/${etag}`;

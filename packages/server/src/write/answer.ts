@@ -37,7 +37,7 @@ export interface Show {
 
 export interface Answered {
   readonly written: Written;
-  /** The entry after the write; for a deletion, before it. */
+  /** The entry after the write; for a deletion, before it, or null if its hook has deleted it. */
   readonly answer: Answer;
 }
 
@@ -57,7 +57,7 @@ export const applyAndAnswer = async (
   unwrap(reader.check({ ...readRequest, id: null }, context));
   const locale = readQueryLocale(request.type, show.query);
   const stated = withParameters(request, show.query, context);
-  const { id, undecided, goesOn, run } = await writer.prepare({ locale, ...stated }, context, session, place);
+  const { id, undecided, goesOn, isGone, run } = await writer.prepare({ locale, ...stated }, context, session, place);
   /** As a parameter of a read it would have no effect. */
   const isTaken = ({ name }: LeftOut): boolean =>
     name === 'locale' && context.format === 'v5' && request.action === 'create' && request.type.localized;
@@ -66,6 +66,7 @@ export const applyAndAnswer = async (
     answer: { ...answer, leftOut: [...answer.leftOut.filter((it) => !isTaken(it)), ...written.leftOut] },
   });
   const read = async (): Promise<Answer> => {
+    if (isGone) return answerOf('null', null, []);
     const answer = unwrap(await reader.readInside({ ...readRequest, id }, context, session.tx));
     if (!answer) throw bug('answer.entry-not-readable', { uid: request.type.uid, id });
     return answer;

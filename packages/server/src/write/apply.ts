@@ -80,6 +80,7 @@ export const newWriter = (
         hashes: new Set(),
         times: chosenTimes(request, now),
         creators: null,
+        newId: undefined,
         ahead: new Map(),
         isSkipped: false,
         haveRun: false,
@@ -230,5 +231,5 @@ const prepareWrite = async (given: Write): Promise<PreparedWrite> => {
 /** In place of a hook of a component that has none, but contains others that do. */
 const writingParts: RunHook = async ({ data, preview }) => {
   const shown = { ...data };
-  if (await preview?.writeParts(shown)) await preview?.take(shown, null);
+  if (await preview?.writeParts(shown)) await preview?.take(shown);
 };

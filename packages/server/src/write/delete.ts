@@ -13,6 +13,7 @@ import type { Operation } from './operations.js';
 import { owningPaths, readParts } from './parts.js';
 import { removalOf } from './removal.js';
 import type { PreparedWrite } from './request.js';
+import type { Session } from './session.js';
 import {
   checkMatch,
   entryAfterHooks,
@@ -42,7 +43,8 @@ export const prepareDelete = async (write: Write, id: number | null): Promise<Pr
     async () => (target === null ? null : findParts(target)),
   );
   // the hook itself may have deleted it
-  const stored = found ?? (seen && hasDeleted(write, seen) ? seen : refuse(issue('http.not-found', [])));
+  const isGone = found === null && seen !== null && hasDeleted(session, type, seen.id);
+  const stored = found ?? (isGone ? seen : refuse(issue('http.not-found', [])));
   const undecided = checkMatch(write, stored);
   if (target === null) await lockLinksWithin(write, stored.id);
   const parts = early ?? (await findParts(stored.id));
@@ -59,6 +61,7 @@ export const prepareDelete = async (write: Write, id: number | null): Promise<Pr
     operations,
     followers: [],
     undecided,
+    isGone,
   });
 };
 
@@ -96,8 +99,9 @@ const runHook = async (write: Write, id: number | null): Promise<StoredEntry | n
   return entryAfterHooks(write, found);
 };
 
-const hasDeleted = ({ session, request: { type } }: Write, { id }: StoredEntry): boolean =>
-  session.events.some((it) => it.action === 'delete' && it.type === type && it.id === id);
+/** Whether the transaction has deleted an entry. Code of a v4 project writes by types of its own. */
+export const hasDeleted = ({ events }: Session, { uid }: EntryType, id: number): boolean =>
+  events.some((it) => it.action === 'delete' && it.type.uid === uid && it.id === id);
 
 /** A component that code deletes by itself leaves the entries and components that it is a part of. */
 const removalFromOwners = (type: EntryType, id: number, model: Model): readonly Operation[] =>

@@ -144,8 +144,9 @@ export const previewOf = (
       return isValid;
     },
     addOwn,
-    take: async (left, creators) => {
+    take: async (left, { creators, newId } = { creators: null, newId: undefined }) => {
       byHooks.creators = creators;
+      byHooks.newId = newId;
       const { createdAt, updatedAt, ...rest } = left;
       // a text of the client is no hash, even if a hook puts it where a password was
       const ofClient = hashesIn(data);

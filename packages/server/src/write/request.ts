@@ -103,6 +103,8 @@ export interface PreparedWrite {
   readonly undecided: UndecidedTags | null;
   /** Whether more is done after the operations than reading the response: a hook runs, or the write is recorded. */
   readonly goesOn: boolean;
+  /** Whether the hook before a deletion has deleted the entry itself, which can be read no more. */
+  readonly isGone: boolean;
   run(): Promise<Written>;
 }
 
@@ -148,8 +150,16 @@ export interface Preview {
   writeParts(copy: Record<string, unknown>): Promise<boolean>;
   /** Adds only what no data says, for writes without rules: times, and what a new locale has of the entry in others. */
   addOwn(copy: Record<string, unknown>): Promise<void>;
-  /** What hooks have left of the copy becomes the data. Throws a `Refusal` for components of others, and for other siblings. @param creators those that they have set. */
-  take(left: Data, creators: Creators | null): Promise<void>;
+  /** What hooks have left of the copy becomes the data. Throws a `Refusal` for components of others, and for other siblings. */
+  take(left: Data, set?: SetBeside): Promise<void>;
+}
+
+/** What hooks have set beside the attributes. */
+export interface SetBeside {
+  /** Null if they have set none. */
+  creators: Creators | null;
+  /** The id of a new entry: null for the next one, undefined if they have left it as it was. */
+  newId: number | null | undefined;
 }
 
 /** The hooks of a write, if its type has any. */

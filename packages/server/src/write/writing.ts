@@ -27,6 +27,7 @@ import {
   type Recorder,
   refuseChanged,
   refuseExcluded,
+  type SetBeside,
   type WriteRequest,
 } from './request.js';
 import { runOperations } from './run.js';
@@ -53,13 +54,11 @@ export interface Write {
 }
 
 /** What hooks that saw a `Preview` have set beside the data. */
-export interface SetByHooks {
+export interface SetByHooks extends SetBeside {
   /** Texts of the data that are hashes of passwords: they are stored as they are. */
   readonly hashes: Set<string>;
   /** Null if no hook saw them. */
   times: SetTimes | null;
-  /** Null if they have set none. */
-  creators: Creators | null;
   /** The components that were written before the hooks ran. */
   ahead: ReadonlyMap<OwnerKey, AheadPart>;
   /** Whether hooks were not run, because the data is invalid. */
@@ -306,12 +305,13 @@ interface PlannedWrite {
   /** Statements that the operations rely on. */
   readonly before?: readonly Statement[];
   readonly undecided: PreparedWrite['undecided'];
+  readonly isGone?: boolean;
   readonly publication?: WriteEvent['publication'] | undefined;
 }
 
 export const makePrepared = (
   { request: { type, isOfUpload, isUntold }, session, dialect, hooks, recorder, eventsBefore, leftOut }: Write,
-  { action, id, version, data, operations, followers, before, undecided, publication }: PlannedWrite,
+  { action, id, version, data, operations, followers, before, undecided, isGone = false, publication }: PlannedWrite,
 ): PreparedWrite => {
   const cause = { ...(isOfUpload ? ({ isOfUpload } as const) : {}), ...(isUntold ? ({ isUntold } as const) : {}) };
   const events: readonly WriteEvent[] = [
@@ -324,6 +324,7 @@ export const makePrepared = (
     id,
     undecided,
     goesOn: hook !== undefined || recording !== null,
+    isGone,
     run: async () => {
       // afterwards the entry would be gone; without a recorder the operations belong to this turn, which may end the transaction
       if (action === 'delete' && recording) await recording.record(events, session);

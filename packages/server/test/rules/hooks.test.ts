@@ -90,6 +90,23 @@ describe.each(dialects)('refusals inside hooks on %s', (dialect) => {
     expect(await stored()).toEqual(['note', 'one', 'two']);
   });
 
+  it('a deletion whose hook has deleted the entry itself has nothing left to show', async () => {
+    await world.insert('trails', [{ id: 1, text: 'one' }]);
+    let isOuter = true;
+    hooks = {
+      [TRAIL]: {
+        beforeDelete: async ({ content }) => {
+          if (isOuter) {
+            isOuter = false;
+            await content.delete(TRAIL, 1);
+          }
+        },
+      },
+    };
+    const { status, text: body } = await world.send('DELETE', '/api/trails/1');
+    expect([status, body, await stored()]).toEqual([204, '', []]);
+  });
+
   it('successful writes inside a part that is refused later are rolled back with it, and no others', async () => {
     hooks = {
       [NOTE]: {

@@ -12,8 +12,13 @@ const files = {
     'Controller',
     'note',
     `({ strapi }) => ({
-      create(ctx) {
+      async create(ctx) {
         strapi.arrived?.();
+        if (ctx.request.body.data.text === 'catches that it waits') {
+          const { HttpError, ApplicationError } = require('@strapi/utils').errors;
+          const work = strapi.db.transaction(() => undefined);
+          return work.catch((fault) => [fault.name, fault instanceof HttpError, fault instanceof ApplicationError]);
+        }
         return super.create(ctx);
       },
       async find(ctx) {
@@ -40,8 +45,9 @@ const files = {
         await new Promise((resolve) => { strapi.goOn = resolve; });
         strapi.slow = await create('by the hook that was ' + text).catch(({ message }) => message);
       }
+      if (text === 'endless recursion') await strapi.entityService.delete('api::note.note', result.id);
       if (text === 'endless call') await strapi.db.transaction(() => new Promise(() => undefined));
-    } };`,
+    }, async beforeDelete({ params: { where } }) { await strapi.entityService.delete('api::note.note', where.id); } };`,
   'config/cron-tasks.js': `module.exports = {
     '* * * * * *': ({ strapi }) => strapi.ticks.push('by rule'),
     named: { task: ({ strapi }) => { strapi.ticks.push('named'); throw new Error('of the task'); }, options: { rule: '* * * * * *', tz: 'Asia/Tokyo' } },
@@ -124,6 +130,15 @@ describe.each(dialects)('on %s', (dialect) => {
     expect(await texts()).not.toContain(text);
   });
 
+  it('a hook that calls itself without end is named, with its file', async () => {
+    bounds.codeHoldsMsMax = 400;
+    expect((await post('endless recursion')).status).toBe(500);
+    expect(served.logged.at(-1)).toMatch(
+      /did not end within 400 ms.*beforeDelete of api::note\.note \(src\/api\/note\/content-types\/note\/lifecycles\.js\)/,
+    );
+    expect(await texts()).not.toContain('endless recursion');
+  });
+
   if (dialect === 'sqlite') {
     const held = async (): Promise<Held> => {
       const held = (globalThis as unknown as { strapi: Held }).strapi;
@@ -167,8 +182,9 @@ describe.each(dialects)('on %s', (dialect) => {
       const holding = post('slow enough');
       const strapi = await held();
       Object.assign(bounds, { codeWaitMsMax: 200, codeHoldsMsMax: 200 });
-      const { status, headers } = await post('impatient');
+      const [{ status, headers }, caught] = await Promise.all([post('impatient'), post('catches that it waits')]);
       expect([status, headers['retry-after']]).toEqual([503, '1']);
+      expect([caught.status, caught.body]).toEqual([200, ['ServiceUnavailableError', true, false]]);
       Object.assign(bounds, { codeWaitMsMax: usual.codeWaitMsMax, codeHoldsMsMax: usual.codeHoldsMsMax });
       expect(await release(strapi, holding)).toBe(200);
     });

@@ -60,6 +60,7 @@ const files = {
     count: { type: 'integer' },
     price: { type: 'decimal' },
     at: { type: 'datetime' },
+    big: { type: 'biginteger' },
     facts: { type: 'json' },
     main: { type: 'component', component: variant },
     all: { type: 'component', component: variant, repeatable: true },
@@ -69,6 +70,7 @@ const files = {
   ...component('variant', {
     size: { type: 'string' },
     stock: { type: 'integer', min: 0 },
+    big: { type: 'biginteger' },
     parts: { type: 'component', component: 'shared.part', repeatable: true },
   }),
   ...component('part', { name: { type: 'string' } }),
@@ -191,7 +193,11 @@ describe.each(dialects)('data of code on %s', (dialect) => {
       expect(answer.headers['retry-after']).toBeDefined();
       expect(errorIn(answer)['name']).toBe('ServiceUnavailableError');
       expect((await raw(`return strapi.db.query('${note}').findMany()`)).status).toBe(503);
-      expect(await thrown(`return strapi.entityService.findMany('${note}')`)).toMatch(/^Refusal: .*busy/);
+      expect(await thrown(`return strapi.entityService.findMany('${note}')`)).toMatch(
+        /^ServiceUnavailableError: .*busy/,
+      );
+      const code = `try { await strapi.entityService.findMany('${note}'); } catch (e) { const { HttpError, ApplicationError } = require('@strapi/utils').errors; return [e instanceof HttpError, e instanceof ApplicationError, e.status]; }`;
+      expect(await run(code)).toEqual([true, false, 503]);
     });
 
     it('other refusals keep their statuses', async () => {
@@ -253,6 +259,10 @@ describe.each(dialects)('data of code on %s', (dialect) => {
         '{ all: [{ stock: 1 }, { parts: [{ name: Symbol() }] }] }',
         'all[1].parts[0].name cannot be stored: it is a symbol',
       ],
+      ['{ count: 5n }', 'count cannot be stored: it is a BigInt'],
+      ['{ main: { size: 5n } }', 'main.size cannot be stored: it is a BigInt'],
+      ['{ facts: { all: [5n] } }', 'facts cannot be stored: it is JSON with a BigInt'],
+      ['{ note: 5n }', 'note cannot be stored: it is a BigInt'],
       ['{ note: NaN }', 'note cannot be stored: it is NaN'],
       ['{ notes: { connect: [{ id: NaN }] } }', 'notes.connect[0].id cannot be stored: it is NaN'],
     ];
@@ -276,6 +286,21 @@ describe.each(dialects)('data of code on %s', (dialect) => {
       expect(await run(left)).toEqual([]);
     });
 
+    it('are none where a BigInt is given for a biginteger', async () => {
+      const big = '9007199254740993';
+      expect(
+        await run(`const rows = strapi.db.query('${thing}'), entities = strapi.entityService, data = { big: ${big}n };
+          const found = [await entities.create('${thing}', { data }), await rows.create({ data })];
+          const [{ id }] = found;
+          found.push(await entities.update('${thing}', id, { data: { big: -5n } }), await rows.update({ where: { id }, data }));
+          await rows.updateMany({ where: { id }, data: { big: 6n } });
+          found.push(await rows.findOne({ where: { id } }));
+          const { ids } = await rows.createMany({ data: [{ big: 7n, main: { big: 8n } }] });
+          found.push(await rows.findOne({ where: { id: ids[0] } }));
+          return [...found.map((it) => it.big), await rows.count({ where: { main: { big: 8n } } })]`),
+      ).toEqual([big, big, '-5', big, '6', '7', 1]);
+    });
+
     it('are null inside of JSON, as JSON has it, and no concern where they are no attribute', async () => {
       expect(
         await run(`const data = { facts: { ratio: NaN, at: new Date('x'), make() {} }, helper: () => 1, other: NaN };
@@ -285,6 +310,24 @@ describe.each(dialects)('data of code on %s', (dialect) => {
         { ratio: null, at: null },
       ]);
     });
+  });
+
+  it('createMany stores relations and components', async () => {
+    expect(
+      await run(`const { id } = await strapi.entityService.create('${note}', { data: { text: 'of many' } });
+        const rows = strapi.db.query('${thing}');
+        const { ids } = await rows.createMany({ data: [{ note: id, notes: [id], all: [{ size: 'S' }] }] });
+        const { note, notes, all } = await rows.findOne({ where: { id: ids[0] }, populate: true });
+        return [note.id === id, notes.length, all.map((it) => it.size)]`),
+    ).toEqual([true, 1, ['S']]);
+  });
+
+  it.each([
+    ['', 'CreateMany expects data to be an array'],
+    ['{ data: { text: 5 } }', 'CreateMany expects data to be an array'],
+    ['{ data: [] }', 'Nothing to insert'],
+  ])('createMany(%s) is refused in the words of v4', async (given, fault) => {
+    expect(await thrown(`await strapi.db.query('${note}').createMany(${given})`)).toBe(`Error: ${fault}`);
   });
 
   describe('services in hooks', () => {

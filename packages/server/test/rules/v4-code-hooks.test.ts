@@ -109,6 +109,7 @@ const files = {
     await allow('public', [
       ...actions.flatMap((it) => ['${note}.' + it, '${plan}.' + it]),
       'plugin::users-permissions.auth.register', 'plugin::users-permissions.auth.callback', 'plugin::users-permissions.user.update',
+      'plugin::users-permissions.user.destroy',
     ]);
     await allow('authenticated', []);
     strapi.seen = [];
@@ -151,6 +152,7 @@ interface Code {
       findOne(params: Params): Promise<Row>;
       update(params: Params): Promise<Row | null>;
       delete(params?: Params): Promise<Row | null>;
+      deleteMany(params: Params): Promise<{ readonly count: number }>;
     };
     readonly lifecycles: { subscribe(hooks: object): () => void };
     transaction<T>(work: () => Promise<T>): Promise<T>;
@@ -405,12 +407,43 @@ describe.each(dialects)('hooks on %s', (dialect) => {
         (data: Members) => Object.assign(data['box'] as object, { size: Infinity }),
         'box.size cannot be stored',
       ],
+      ['stock', (data: Members) => Object.assign(data, { stock: 5n }), 'stock cannot be stored: it is a BigInt'],
     ])('with %s that nothing can hold is refused, not stored without it', async (_name, change, message) => {
       strapi.change = change;
       const answer = await create({ title: 'lost', box: { size: 1 } });
       expect(answer).toMatchObject({ status: 400, body: { error: { name: 'ValidationError' } } });
       expect(JSON.stringify(answer.body)).toContain(message);
       expect(await strapi.entityService.findMany(plan, { filters: { title: 'lost' } })).toEqual([]);
+    });
+
+    it('may get the id of the new entry, unless the body of the client has it', async () => {
+      const setting = (id: unknown) => {
+        strapi.change = (data) => {
+          data['id'] = id;
+        };
+      };
+      setting(7000);
+      expect(idOf(await create({ title: 'own id' }))).toBe(7000);
+      expect((await create({ title: 'taken' })).status).toBe(400);
+      setting('7100');
+      expect((await strapi.entityService.create(plan, { data: { slug: 's' } })).id).toBe(7100);
+      setting(7200);
+      expect((await strapi.db.query(plan).create({ data: { id: 7150, slug: 's' } })).id).toBe(7200);
+      setting(undefined);
+      expect(idOf(await create({ id: 2147483647 }))).toBe(7201);
+      expect((await strapi.db.query(plan).create({ data: { id: 9000, slug: 's' } })).id).toBe(7202);
+      // one that a client names could use up all others
+      strapi.change = (data) => {
+        data['id'] = 8000;
+      };
+      expect(idOf(await create({ id: 8000 }))).toBe(7203);
+    });
+
+    it('may get a BigInt where the attribute holds one', async () => {
+      strapi.change = (data) => {
+        data['big'] = 9007199254740993n;
+      };
+      expect((await stored(idOf(await create({}))))['big']).toBe('9007199254740993');
     });
 
     it('is not shown if it is invalid, and refused as without hooks', async () => {
@@ -434,6 +467,11 @@ describe.each(dialects)('hooks on %s', (dialect) => {
         data['stock'] = -1;
       };
       expect((await create({})).status).toBe(400);
+      // the rules hold again for what hooks leave
+      strapi.change = (data) => {
+        data['slug'] = null;
+      };
+      expect(await messages({})).toEqual([expect.stringContaining('slug')]);
     });
 
     it('is not shown if it has a unique value of another entry, which a hook would replace', async () => {
@@ -566,6 +604,52 @@ describe.each(dialects)('hooks on %s', (dialect) => {
       const names = await strapi.entityService.findMany(user, { filters: { username: { $startsWith: 'where' } } });
       expect(names.map((it) => it['username'])).toEqual(['where-ann', 'where-ben']);
       expect((await narrow('where-ann')).status).toBe(200);
+    });
+  });
+
+  describe('a hook that deletes the entry itself, with others', () => {
+    const after: unknown[] = [];
+    const deleting = (uid: string, condition: (where: Members) => object): Hooks => ({
+      beforeDelete: ({ params }) => strapi.db.query(uid).deleteMany({ where: condition(params.where) }),
+      afterDelete: ({ result }) => after.push(result),
+    });
+    beforeEach(() => {
+      after.length = 0;
+    });
+
+    it.each<readonly [way: string, work: (id: number) => Promise<unknown>, answer: unknown]>([
+      ['db.query.delete', (id) => strapi.db.query(note).delete({ where: { id } }), null],
+      ['entityService.delete', (id) => strapi.entityService.delete(note, id), { text: 'tree' }],
+      [
+        'DELETE',
+        (id) => served.json('DELETE', `/api/notes/${id}`),
+        { status: 200, body: { data: { attributes: { text: 'tree' } } } },
+      ],
+    ])('has them deleted (%s)', async (_way, work, answer) => {
+      const { id } = await noteOf('tree');
+      await noteOf('tree/leaf');
+      const tree = { text: { $startsWith: 'tree' } };
+      const answered = await hooked(
+        deleting(note, () => tree),
+        () => work(id),
+      );
+      if (answer === null) expect(answered).toBeNull();
+      else expect(answered).toMatchObject(answer as object);
+      expect(await strapi.entityService.findMany(note, { filters: tree })).toEqual([]);
+      // as in v4
+      expect(after).toEqual([]);
+    });
+
+    it('has a user deleted too, of whom nothing is left to show', async () => {
+      const given = { username: 'gone', email: 'gone@example.org', password: 'Passw0rd!', provider: 'local' };
+      const { id } = await strapi.plugin('users-permissions').service('user').add(given);
+      const removed = await hooked(
+        deleting(user, (where) => where),
+        () => served.json('DELETE', `/api/users/${id}`),
+        user,
+      );
+      expect([removed.status, await strapi.entityService.findOne(user, id)]).toEqual([204, null]);
+      expect(after).toEqual([]);
     });
   });
 

@@ -9,8 +9,7 @@ export const idleHooks: HooksOf = () => ({
     const { data, preview } = event;
     if (!data || !preview) return;
     const seen = plain(data) as Open;
-    if ((await preview.complete(seen)) && (await preview.writeParts(seen)))
-      await preview.take(plain(seen) as Open, null);
+    if ((await preview.complete(seen)) && (await preview.writeParts(seen))) await preview.take(plain(seen) as Open);
   },
   after: () => undefined,
 });

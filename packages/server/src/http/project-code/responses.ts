@@ -14,6 +14,7 @@ import {
   phraseOf,
   responseOf,
   statusIn,
+  untold,
   v4Refusal,
 } from '../../v4code/strapi-utils/errors.js';
 import { faultResponse, loggable } from '../faults.js';
@@ -101,9 +102,10 @@ export const responseOfFault = (fault: unknown, given: unknown, asked: Asked): J
 };
 
 const failureOf = (
-  fault: unknown,
+  thrown: unknown,
   asked: Asked,
 ): ErrorResponse & { readonly headers: Readonly<Record<string, string>> } => {
+  const fault = untold(thrown);
   const meant = fault instanceof Refusal ? v4Refusal(fault) : responseOf(fault);
   if (meant && meant.status !== 503) {
     // `ctx.throw(500)`: the client sees what it says, and the log says where

@@ -5,6 +5,7 @@ import { limits } from '../../limits.js';
 import type { ConstraintFault, Rows, Statement } from '../dialect.js';
 import { endsConnection, faultOf, PostgresFault } from './faults.js';
 import { newFlight, type Outcome, type PreparedStatements, type Sent } from './flight.js';
+import { mayWait } from './waits.js';
 
 /** Its functions throw `PostgresFault` or `ConstraintFault`. */
 export interface Connection {
@@ -98,10 +99,13 @@ export const connectionOf = (
   };
   if (patience === 'total') stream.on('data', checkSize);
 
-  const recordFault = (fault: PostgresFault | ConstraintFault): PostgresFault | ConstraintFault => {
+  /** @param text of the statement that has failed. */
+  const recordFault = (fault: PostgresFault | ConstraintFault, text: string): PostgresFault | ConstraintFault => {
     // cancelled before the statement timeout can have fired: by someone else
-    const isCanceled = fault.kind === 'slow' && performance.now() - progressAt < limits.readMsMax * 0.9;
-    const actual = isCanceled ? new PostgresFault('busy', fault) : fault;
+    const isCanceled = performance.now() - progressAt < limits.readMsMax * 0.9;
+    // what waits for locks is not slow by itself
+    const isOthers = fault.kind === 'slow' && (isCanceled || mayWait(text));
+    const actual = isOthers ? new PostgresFault('busy', fault) : fault;
     if (endsConnection(actual)) broken ??= actual;
     const cause = broken ?? actual;
     firstFault ??= cause;
@@ -135,7 +139,9 @@ export const connectionOf = (
     };
     const failed = (fault: unknown, at: number): void => {
       if (at > 0) firstFault = null;
-      const faults = statements.slice(at).map((_statement, i) => recordFault(i === 0 ? faultOf(fault) : notRun()));
+      const faults = statements
+        .slice(at)
+        .map(({ statement }, i) => recordFault(i === 0 ? faultOf(fault) : notRun(), statement.sql));
       end();
       faults.forEach((it, i) => {
         statements[at + i]!.refuse(it);
@@ -151,7 +157,7 @@ export const connectionOf = (
     const statements = waiting;
     waiting = [];
     if (beginning !== 'failed') fly(statements);
-    else for (const it of statements) it.refuse(recordFault(notRun()));
+    else for (const it of statements) it.refuse(recordFault(notRun(), it.statement.sql));
   };
 
   /** One promise for each statement, and no function that waits in between: a write sends many. */
@@ -181,7 +187,7 @@ export const connectionOf = (
       await client.query(text);
       answers += 1;
     } catch (fault) {
-      throw recordFault(faultOf(fault));
+      throw recordFault(faultOf(fault), text);
     } finally {
       pending -= 1;
       progress(0);

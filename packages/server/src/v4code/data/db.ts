@@ -19,8 +19,8 @@ export interface QueryEngine {
   findPage(params?: FindParams & Members): Promise<{ readonly results: Entity[]; readonly pagination: PageFacts }>;
   count(params?: FindParams): Promise<number>;
   create(params: WriteParams): Promise<Entity>;
-  createMany(params: {
-    readonly data: readonly object[];
+  createMany(params?: {
+    readonly data?: unknown;
   }): Promise<{ readonly count: number; readonly ids: readonly number[] }>;
   update(params: WriteParams): Promise<Entity | null>;
   updateMany(params: WriteParams): Promise<{ readonly count: number }>;
@@ -157,13 +157,17 @@ export const newQueryEngine = (
         const isHeard = lifecycles.hears(uid, 'Delete');
         const id = isHeard ? await targetOf(operation) : (await reads.removed(operation)).id;
         await entities.remove(uid, id, options);
-        return operation.result;
+        if (!operation.isGone) return operation.result;
+        // v4's entity service has read it before
+        return rules === 'checked' ? { id } : null;
       }),
-    createMany: ({ data }) =>
-      withManyHooks('CreateMany', { data: data.map(withTimes) }, async (params) => {
+    createMany: ({ data } = {}) =>
+      withManyHooks('CreateMany', { data: Array.isArray(data) ? data.map(withTimes) : data }, async (params) => {
+        const rows = (params as WriteParams).data;
+        if (!Array.isArray(rows)) throw new Error('CreateMany expects data to be an array');
+        if (rows.length === 0) throw new Error('Nothing to insert');
         const ids: number[] = [];
-        for (const it of [(params as WriteParams).data].flat())
-          ids.push(await entities.create(uid, objectOf(it), { rules: 'bare', operation: null }));
+        for (const it of rows) ids.push(await entities.create(uid, objectOf(it), { rules: 'bare', operation: null }));
         return { count: ids.length, ids };
       }),
     updateMany: (params) =>

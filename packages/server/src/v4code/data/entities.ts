@@ -24,9 +24,17 @@ import { storeLocalDates } from '../strapi-utils/dates.js';
 import { thrownBy } from '../strapi-utils/errors.js';
 import { absentModel } from '../strapi-utils/missing.js';
 import { receivedFiles } from './files.js';
-import { checkCreators, checkSiblings, givenIn, noneGiven, ofRows, refuseOtherSiblings } from './given.js';
+import {
+  checkCreators,
+  checkSiblings,
+  givenIn,
+  isIdOfClient,
+  noneGiven,
+  ofRows,
+  refuseOtherSiblings,
+} from './given.js';
 import type { Operation } from './lifecycles.js';
-import { alone, inScope, inTurn, requestContext, type Title } from './scope.js';
+import { alone, inScope, inTurn, type Title } from './scope.js';
 import { missedUnlessSent } from './sent.js';
 import { refuseUnstorable } from './storable.js';
 import { asBody } from './values.js';
@@ -257,7 +265,7 @@ export const newEntities = ({ db, views, reader, writer, locales, media, absentO
     update: (uid, id, data, options) => thrown(() => write(uid, 'update', id, data, options)),
     remove: (uid, id, options) => thrown(async () => void (await write(uid, 'delete', id, {}, options))),
     transaction: (work, title = () => 'a transaction of code') =>
-      joined((session) => inScope(session, work, { title })),
+      thrown(() => joined((session) => inScope(session, work, { title }))),
     upload: (files, fields) =>
       thrown(async () => {
         const form = new IncomingForm('', Readable.from([]), null);
@@ -299,31 +307,20 @@ const checkInFull = (data: Members, type: EntryType, { model, action, isSibling 
 
 const noNames: ReadonlySet<string> = new Set();
 
-/** Whether the body of the running request, which code may pass on as it is, has the id. */
-const isIdOfClient = (id: unknown): boolean => {
-  if (id === undefined || id === null) return false;
-  const context = requestContext();
-  const request = isMembers(context) ? context['request'] : undefined;
-  const body = isMembers(request) ? request['body'] : undefined;
-  return (
-    isMembers(body) &&
-    [body, body['data']].some((it) => isMembers(it) && it['id'] != null && String(it['id']) === String(id))
-  );
-};
-
 const namesParts = (data: Data, { attributes }: EntryType): boolean =>
   Object.entries(data).some(([name, value]) => value != null && attributes.get(name)?.kind === 'part');
 
 /** Files that are added to a list, which no text holds. */
 const ADDED = crypto.randomUUID();
 
-/** Dates and the like as JSON writes them. Refuses what is nested so deeply that JSON cannot be written. */
+/** Dates and the like as JSON writes them, and a BigInt as its digits, which `biginteger` attributes take. Refuses what is nested so deeply that JSON cannot be written. */
 export const plain = (data: object): unknown => {
   try {
     return JSON.parse(
-      JSON.stringify(data, (_name, value: unknown) =>
-        value instanceof AddedFiles ? { [ADDED]: value.connect } : value,
-      ),
+      JSON.stringify(data, (_name, value: unknown) => {
+        if (typeof value === 'bigint') return String(value);
+        return value instanceof AddedFiles ? { [ADDED]: value.connect } : value;
+      }),
       (_name, value: unknown) =>
         isMembers(value) && ADDED in value ? new AddedFiles(value[ADDED] as readonly number[]) : value,
     );
@@ -365,6 +362,6 @@ export const thrown = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (fault) {
-    throw fault instanceof Refusal ? thrownBy(fault) : fault;
+    throw thrownBy(fault);
   }
 };

@@ -6,6 +6,7 @@ import { idOf } from '../../write/ids.js';
 import type { Creators, Data, Times } from '../../write/request.js';
 import { isMembers } from '../loading/parts.js';
 import { ValidationError } from '../strapi-utils/errors.js';
+import { requestContext } from './scope.js';
 
 export interface Given {
   readonly times?: Times;
@@ -78,6 +79,27 @@ const newIdIn = ({ id }: Data, { uid }: EntryType): number | null => {
   if (given === null) throw new Error(`data.id of ${uid} is no id: ${JSON.stringify(id)}`);
   return given;
 };
+
+/** Whether the body of the running request, which code may pass on as it is, has the id. */
+export const isIdOfClient = (id: unknown): boolean => {
+  if (id === undefined || id === null) return false;
+  const context = requestContext();
+  const request = isMembers(context) ? context['request'] : undefined;
+  const body = isMembers(request) ? request['body'] : undefined;
+  return (
+    isMembers(body) &&
+    [body, body['data']].some((it) => isMembers(it) && it['id'] != null && String(it['id']) === String(id))
+  );
+};
+
+/**
+ * The id that hooks have given to a new entry: null if they have taken away that of the code, undefined if they have changed nothing.
+ * @param isOfRows whether code writes rows, which have whatever id it says.
+ */
+export const newIdSet = (left: Data, before: Data, type: EntryType, isOfRows: boolean): number | null | undefined =>
+  type.kind === 'component' || left['id'] === before['id'] || (!isOfRows && isIdOfClient(left['id']))
+    ? undefined
+    : newIdIn(left, type);
 
 // ---- creators
 

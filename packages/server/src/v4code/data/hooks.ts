@@ -3,16 +3,17 @@ import { isDeepStrictEqual } from 'node:util';
 import cloneDeep from 'lodash/cloneDeep.js';
 import isEmpty from 'lodash/isEmpty.js';
 import { type EntryType, type PartAttribute, USER_UID } from '../../model/model.js';
+import { hasDeleted } from '../../write/delete.js';
 import { dropPrototypes } from '../../write/places.js';
 import type { HooksOf, RunHook, WriteRequest } from '../../write/request.js';
 import type { Session, WriteAction } from '../../write/session.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import { keepDates } from '../strapi-utils/dates.js';
 import { type Entities, plain, storableIn } from './entities.js';
-import { creatorsSet } from './given.js';
+import { creatorsSet, newIdSet } from './given.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
 import { filtersOf } from './queries.js';
-import { newRowReads, type RowReads } from './row-reads.js';
+import { isNoRow, newRowReads, type RowReads } from './row-reads.js';
 import { currentOperation, inScope, isSilent } from './scope.js';
 import { asBody } from './values.js';
 
@@ -77,7 +78,7 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
         if (copy && preview && !isUntold && !(await preview.writeParts(copy))) return;
         if (copy) operation.params['data'] = copy;
         const seen = cloneDeep(copy ?? {});
-        const written = await inScope(session, () => runBefore(operation, id), {
+        const written = await inScope(session, () => runBefore(operation, id, session), {
           title: () => titleOf('before', action),
         });
         if (written !== null && written !== id) {
@@ -86,20 +87,31 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
         }
         if (!preview) return;
         const left = dataIn(operation, seen, parts);
-        await preview.take(left, type.kind === 'component' ? null : creatorsSet(left, seen));
+        await preview.take(left, {
+          creators: type.kind === 'component' ? null : creatorsSet(left, seen),
+          newId: action === 'create' ? newIdSet(left, seen, type, isUntold) : undefined,
+        });
       };
 
     /** @returns the entry that is to be written, as hooks have left `where`; null for one that does not exist yet. Throws `NoRow`. */
-    const runBefore = async (operation: Operation, id: number | null): Promise<number | null> => {
+    const runBefore = async (operation: Operation, id: number | null, session: Session): Promise<number | null> => {
       // a create may be given a `where` too, which means nothing
       const conditions = (): unknown =>
         id === null ? null : filtersOf(operation.params['where'], type, entities().model, 'keep');
       const before = conditions();
       await operation.before();
-      const isSame = id === null || isDeepStrictEqual(before, conditions());
-      const written = isSame ? id : await reads().meant(operation);
-      // the row is read before it is gone, which hooks of reads hear of
-      return operation.operated === 'Delete' ? (await reads().removed(operation)).id : written;
+      try {
+        const isSame = id === null || isDeepStrictEqual(before, conditions());
+        const written = isSame ? id : await reads().meant(operation);
+        // the row is read before it is gone, which hooks of reads hear of
+        return operation.operated === 'Delete' ? (await reads().removed(operation)).id : written;
+      } catch (fault) {
+        const isDeletion = operation.operated === 'Delete' && isNoRow(fault, operation);
+        // with all that is below it in a tree, for example
+        if (!isDeletion || id === null || !hasDeleted(session, type, id)) throw fault;
+        operation.isGone = true;
+        return id;
+      }
     };
 
     /**
@@ -121,6 +133,7 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
       async ({ id, session }) => {
         if (isSilent()) return;
         const operation = operationOf(action, session, 'after', id);
+        if (operation.isGone) return;
         await inScope(
           session,
           async () => {

@@ -33,6 +33,8 @@ export interface Operation {
   params: Record<string, unknown>;
   /** What the hooks after it have made of the result; undefined before. */
   result: unknown;
+  /** Whether a hook before the deletion has deleted the row itself: as in v4 none runs after it. */
+  isGone: boolean;
   /** Runs the hooks before it, the first time that it is called. */
   before(): Promise<void>;
   after(result: unknown): Promise<void>;
@@ -190,6 +192,7 @@ export const newLifecycles = ({ describe, own, noteHook, callPlace, localeOfNew,
         operated,
         params,
         result: undefined,
+        isGone: false,
         before: async () => {
           if (isBegun) return;
           isBegun = true;

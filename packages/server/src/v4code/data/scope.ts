@@ -119,11 +119,13 @@ export const noteHook = (name: Title): (() => void) => {
   return () => void hooks.splice(hooks.lastIndexOf(name), 1);
 };
 
-/** The code that runs in a transaction: if hooks have set off others, the innermost. */
+/** The code that runs in a transaction: if hooks have set off others, the innermost, and of a call that a hook makes the hook too. */
 const runningIn = (session: Session): string => {
-  const own = [...open].filter((it) => it.session === session);
-  const [name] = own.reverse().flatMap(({ hooks, title }) => hooks.at(-1) ?? title ?? []);
-  return name?.() ?? 'code of the project';
+  const own = [...open].filter((it) => it.session === session).reverse();
+  const [name] = own.flatMap(({ hooks, title }) => hooks.at(-1) ?? title ?? []);
+  const [hook = name] = own.flatMap(({ hooks }) => hooks.at(-1) ?? []);
+  if (!name || !hook) return 'code of the project';
+  return hook === name ? name() : `${name()} in ${hook()}`;
 };
 
 const within = async <T>(msMax: number, running: Promise<T>, title: Title, scope: Scope): Promise<T> => {

@@ -21,8 +21,12 @@ export const refuseUnstorable = (data: Members, type: EntryType, model: Model): 
 
 /** @param attribute undefined for an id. */
 const faultsOf = (value: unknown, attribute: Attribute | undefined, path: Path): readonly Issue[] => {
-  if (attribute?.kind === 'scalar' && scalarTypes[attribute.type].family === 'json') return [];
-  if (attribute === undefined || attribute.kind === 'scalar') return faultOf(value, path);
+  if (attribute?.kind === 'scalar') {
+    const { family, form } = scalarTypes[attribute.type];
+    if (family === 'json') return holdsBigInt(value) ? [unstorableAt(path, 'JSON with a BigInt')] : [];
+    return form === 'digits' && typeof value === 'bigint' ? [] : faultOf(value, path);
+  }
+  if (attribute === undefined) return faultOf(value, path);
   return attribute.kind === 'part' ? inElements(value, path, faultOf) : inLinks(value, path);
 };
 
@@ -38,12 +42,25 @@ const inElements = (value: unknown, path: Path, look: typeof faultOf): readonly 
 
 const faultOf = (value: unknown, path: Path): readonly Issue[] => {
   const what = unstorable(value);
-  return what === null ? [] : [issue('body.unstorable', path, { what })];
+  return what === null ? [] : [unstorableAt(path, what)];
+};
+
+const unstorableAt = (path: Path, what: string): Issue => issue('body.unstorable', path, { what });
+
+/** JSON has no word for it, and v4 throws. */
+const holdsBigInt = (value: unknown): boolean => {
+  let holds = false;
+  JSON.stringify(value, (_name, it: unknown) => {
+    holds ||= typeof it === 'bigint';
+    return typeof it === 'bigint' ? null : it;
+  });
+  return holds;
 };
 
 /** What a value is, if it is none for JSON; null if it is one. */
 const unstorable = (value: unknown): string | null => {
   if (typeof value === 'number') return Number.isFinite(value) ? null : String(value);
+  if (typeof value === 'bigint') return 'a BigInt';
   if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}`;
   // dates, those of libraries too
   const isLost = isMembers(value) && isCallable(value['toJSON']) && (value['toJSON']() ?? null) === null;

@@ -215,10 +215,21 @@ export const nameOfStatus = (status: number): string => {
 export const thrownBy = (fault: unknown): unknown => {
   if (!(fault instanceof Refusal)) return fault;
   const [first] = fault.issues;
-  // that the server is busy is not about what code asked for
-  if (!first || statusOf[issueKinds[first.code].name] >= 500) return fault;
+  if (!first) return fault;
+  if (statusOf[issueKinds[first.code].name] >= 500) return unavailable(fault);
   return Object.assign(errorOf(fault.issues, first), { cause: fault });
 };
+
+/** That the server is busy is not about what code asked for: no `ApplicationError`, which code may say to clients as their fault. */
+const unavailable = (refusal: Refusal): HttpError => {
+  const { status, body } = v4Refusal(refusal);
+  const { name, message } = body.error;
+  return Object.defineProperty(Object.assign(new HttpError(message), { name, status }), 'cause', { value: refusal });
+};
+
+/** The refusal of a server that is busy, which code was told as an error; any other fault as it is. */
+export const untold = (fault: unknown): unknown =>
+  fault instanceof HttpError && fault.cause instanceof Refusal ? fault.cause : fault;
 
 /** What code asks the database for and cannot be done is a fault of the code, not of the client. */
 export const faultOfCode = (fault: unknown): unknown =>
@@ -277,8 +288,7 @@ const classes: ReadonlyMap<string, typeof ApplicationError> = new Map(
 export const forCode = (fault: unknown): unknown => {
   if (!(fault instanceof Refusal)) return fault;
   const response = v4Refusal(fault);
-  // that the server is busy is not about the request
-  if (response.status >= 500) return fault;
+  if (response.status >= 500) return unavailable(fault);
   return Object.defineProperty(errorOfResponse(response), 'cause', { value: fault });
 };
 
