@@ -799,6 +799,13 @@ const asked: Readonly<Record<string, readonly [status: number, question: string]
   permissions: [500, `strapi.plugin('users-permissions').service('permission').findRolePermissions(2)`],
   'permissions by uid': [500, `strapi.service('plugin::users-permissions.permission').findPublicPermissions()`],
   providers: [500, `strapi.service('plugin::users-permissions.providers').connect('google', {})`],
+  'plugin of a package that is not installed': [
+    500,
+    `(await strapi.plugin('acl')?.service('acl').verdict(ctx)) === 'deny'`,
+  ],
+  'service of such a plugin': [500, `(await strapi.service('plugin::acl.acl')?.verdict(ctx)) === 'deny'`],
+  'plugin that true switches on': [500, `strapi.plugin('others')?.service('acl').isClosed()`],
+  'plugin that is switched off': [200, `strapi.plugin('gone')?.service('acl').isClosed()`],
   'is there': [403, `'connection' in strapi.db && 'fs' in strapi && !('own' in strapi)`],
   scope: [403, `ctx.state.route.config.auth.scope.includes('${aNote}.told')`],
   nothing: [200, asking('findOne', `{ where: { title: 'deny' } }`)],
@@ -809,7 +816,7 @@ describe.each(dialects)('what guards ask and is refused here on %s', (dialect) =
   beforeAll(async () => {
     const routes = Object.entries(asked).map(
       ([name, [, question]]) =>
-        `{ method: 'GET', path: '/asked/${name.replaceAll(' ', '-')}', handler: 'note.told', config: { policies: [(ctx, config, { strapi }) => quiet(() => ${question})] } },`,
+        `{ method: 'GET', path: '/asked/${name.replaceAll(' ', '-')}', handler: 'note.told', config: { policies: [(ctx, config, { strapi }) => quiet(async () => ${question})] } },`,
     );
     served = await serveCode(dialect, {
       ...typeFile('note', {
@@ -833,6 +840,8 @@ describe.each(dialects)('what guards ask and is refused here on %s', (dialect) =
           { method: 'GET', path: '/scope/open', handler: 'note.told', config: { auth: false } },
           { method: 'GET', path: '/scope/function', handler: (ctx) => ctx.state.route.config.auth ?? 'none', config: {} },
         ] };`,
+      'package.json': JSON.stringify({ dependencies: { '@of/access-list': '1.0.0' } }),
+      'config/plugins.js': `module.exports = { acl: { enabled: true, config: {} }, others: true, gone: { enabled: false } };`,
       ...index('', open(`${aNote}.told`, `${aNote}.find`)),
     });
   });

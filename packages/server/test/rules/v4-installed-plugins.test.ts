@@ -2,8 +2,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findPlugins, installedPlugins } from '../../src/cli/v4project/plugins.js';
-import { withInstalled } from '../../src/cli/v4project/settings.js';
+import { findPackages, findPlugins } from '../../src/cli/v4project/plugins.js';
+import { readV4Settings, withPackages } from '../../src/cli/v4project/settings.js';
 import { readExtensions } from '../../src/v4code/loading/read-extensions.js';
 import { newFolder } from '../world/folders.js';
 import { writeFiles } from '../world/schemas.js';
@@ -30,7 +30,7 @@ describe('plugins of a workspace', () => {
       ...plugin('apps', 'guard', middleware),
       ...plugin('.', 'strapi-plugin-hoisted', 'module.exports = {};'),
     });
-    expect(installedPlugins(project)).toEqual([
+    expect(findPackages(project).plugins).toEqual([
       { name: 'guard', packageName: 'guard', mayGuard: true },
       { name: 'strapi-plugin-hoisted', packageName: 'strapi-plugin-hoisted', mayGuard: false },
       { name: 'gone', packageName: '@of/strapi-plugin-gone', mayGuard: null },
@@ -42,14 +42,35 @@ describe('plugins of a workspace', () => {
 
   it('are named if they are not there at all, unless config/plugins switches them off', () => {
     writeFiles(dir, { 'package.json': JSON.stringify({ dependencies: { 'strapi-plugin-gone': '1' } }) });
-    expect(withInstalled([], {}, installedPlugins(dir))).toEqual([
+    expect(withPackages([], {}, findPackages(dir))).toEqual([
       expect.objectContaining({
         v4Name: 'plugins.gone',
         isGuard: false,
         note: 'the package strapi-plugin-gone is not installed, so nothing tells whether it restricts access: install it, or remove it from package.json',
       }),
     ]);
-    expect(withInstalled([], { gone: { enabled: false } }, installedPlugins(dir))).toEqual([]);
+    expect(withPackages([], { gone: { enabled: false } }, findPackages(dir))).toEqual([]);
+  });
+
+  it('are named once, by the name that config/plugins has for them', () => {
+    const name = 'strapi-plugin-populate-deep';
+    writeFiles(dir, { 'package.json': JSON.stringify({ dependencies: { [name]: '3' } }) });
+    const given = { [name]: { config: { defaultDepth: 3 } } };
+    const settings = readV4Settings({ dir, ignored: new Set(), part: (it) => (it === 'plugins' ? given : undefined) });
+    const found = withPackages(settings, given, findPackages(dir)).map((it) => it.v4Name);
+    expect(found.filter((it) => it.startsWith('plugins.'))).toEqual([`plugins.${name}`]);
+  });
+
+  it('are named in one line if their names do not tell whether they are plugins', () => {
+    const dependencies = { '@my/access-list': '1', axios: '1', pg: '8', 'strapi-provider-email-x': '1' };
+    writeFiles(dir, { 'package.json': JSON.stringify({ dependencies }) });
+    expect(withPackages([], {}, findPackages(dir))).toEqual([
+      expect.objectContaining({
+        v4Name: 'dependencies',
+        isGuard: false,
+        note: '@my/access-list, axios of package.json are not installed, and nothing tells what they do: a plugin of v4 may restrict access. Install them, or remove them from package.json',
+      }),
+    ]);
   });
 });
 
@@ -59,7 +80,7 @@ describe('a plugin from npm', () => {
       'package.json': JSON.stringify({ dependencies: { one: '1' } }),
       ...plugin('.', 'one', source),
     });
-    return installedPlugins(dir)[0]?.mayGuard;
+    return findPackages(dir).plugins[0]?.mayGuard;
   };
 
   it.each([

@@ -13,14 +13,14 @@ import {
   withVariables,
 } from '../config.js';
 import { type CodeFile, findCode, ignoredFiles, needsCode } from './code.js';
-import { installedPlugins } from './plugins.js';
+import { findPackages } from './plugins.js';
 import {
   asksOrigin,
   describeSetting,
   readV4Settings,
   settingGuards,
   type V4Setting,
-  withInstalled,
+  withPackages,
 } from './settings.js';
 
 /** What a v4 project says by its `config/`. */
@@ -53,7 +53,7 @@ const openV4 = async (
   );
   const { tree } = opened.config;
   const found = readV4Settings({ dir, ignored, part: (name) => tree[name] });
-  const settings = withInstalled(found, tree['plugins'], installedPlugins(dir));
+  const settings = withPackages(found, tree['plugins'], findPackages(dir));
   return { opened, settings, guards: settingGuards(settings, { given }), asksOrigin: asksOrigin(settings, { given }) };
 };
 

@@ -60,17 +60,33 @@ export interface InstalledPlugin {
   readonly mayGuard: boolean | null;
 }
 
+/** What the packages of the project are, as far as they are installed or their names say it. */
+export interface FoundPackages {
+  readonly plugins: readonly InstalledPlugin[];
+  /** Dependencies that are not installed, and whose names do not tell whether they are plugins. */
+  readonly unknown: readonly string[];
+}
+
 /** Those that the project's package.json names, by what their package says, or else by its name. */
-export const installedPlugins = (dir: string): readonly InstalledPlugin[] => {
+export const findPackages = (dir: string): FoundPackages => {
   const { dependencies = {} } = readPackage(dir);
-  return Object.keys(dependencies)
-    .filter((it) => !it.startsWith('@strapi/'))
-    .flatMap((packageName): readonly InstalledPlugin[] => {
-      const folder = packageFolder(dir, packageName);
+  const names = Object.keys(dependencies).filter((it) => !it.startsWith('@strapi/'));
+  const found = names.map((packageName) => ({ packageName, folder: packageFolder(dir, packageName) }));
+  return {
+    plugins: found.flatMap(({ packageName, folder }): readonly InstalledPlugin[] => {
       const name = folder === null ? nameByPackage(packageName) : pluginName(dir, packageName);
       return name === null ? [] : [{ name, packageName, mayGuard: folder === null ? null : mayGuard(folder) }];
-    });
+    }),
+    unknown: found
+      .filter(({ packageName, folder }) => folder === null && nameByPackage(packageName) === null)
+      .map(({ packageName }) => packageName)
+      .filter((it) => !noPlugin.test(it)),
+  };
 };
+
+/** What v4 itself puts into a package.json, and providers. */
+const noPlugin =
+  /^(?:better-sqlite3|sqlite3|pg|mysql2?|react|react-dom|react-router-dom|styled-components)$|strapi-provider-/;
 
 interface Package {
   readonly dependencies?: Readonly<Record<string, string>>;

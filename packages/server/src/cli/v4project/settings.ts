@@ -9,7 +9,7 @@ import { daysOf } from '../../v4code/loading/durations.js';
 import { isLeftOut, type LeftOut } from '../../v4code/loading/middlewares.js';
 import { databaseOf, unsupportedDatabase } from './database.js';
 import { bytesOf, securityHeadersOf } from './headers.js';
-import type { InstalledPlugin } from './plugins.js';
+import type { FoundPackages } from './plugins.js';
 import { isPlain, listOf, nameOfMiddleware, objectAt, type Plain, textAt, textOf, valueAt } from './values.js';
 
 /** Files of `config/` that v4 itself reads. */
@@ -411,12 +411,16 @@ const builtIn: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
 // ---- config/plugins
 
 /** Plugins of others that v4 runs because they are installed. @param settings of `config/plugins`, which may name them. */
-export const withInstalled = (
+export const withPackages = (
   settings: readonly V4Setting[],
   given: unknown,
-  installed: readonly InstalledPlugin[],
+  { plugins: found, unknown }: FoundPackages,
 ): readonly V4Setting[] => {
-  const running = installed.filter(({ name }) => {
+  // what is not installed may call itself by the name of its package, as config/plugins tells
+  const named = found.map((it) =>
+    it.mayGuard === null && has(given, [it.packageName]) ? { ...it, name: it.packageName } : it,
+  );
+  const running = named.filter(({ name }) => {
     const own = valueAt(given, name);
     return own !== false && valueAt(own, 'enabled') !== false;
   });
@@ -433,7 +437,13 @@ export const withInstalled = (
         { isGuard: mayGuard === true },
       ),
     ),
+    ...(unknown.length === 0 ? [] : [notSupported('dependencies', unknown, notInstalled(unknown))]),
   ];
+};
+
+const notInstalled = (names: readonly string[]): string => {
+  const [are, they, them] = names.length === 1 ? ['is', 'it does', 'it'] : ['are', 'they do', 'them'];
+  return `${names.join(', ')} of package.json ${are} not installed, and nothing tells what ${they}: a plugin of v4 may restrict access. Install ${them}, or remove ${them} from package.json`;
 };
 
 const plugins = (value: unknown, values: V4Values): readonly V4Setting[] => {

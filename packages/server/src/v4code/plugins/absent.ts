@@ -69,7 +69,7 @@ export interface AbsentPlugin {
   readonly why: string | null;
 }
 
-/** By name. Others stay undefined. */
+/** Those that v4 would have, or may, by name. Others stay undefined. */
 export const absentPlugins = ({ config, installed, served, warn }: AbsentDeps): ReadonlyMap<string, AbsentPlugin> => {
   const settings = config.get('plugins');
   const configured: Members = isMembers(settings) ? settings : {};
@@ -81,7 +81,8 @@ export const absentPlugins = ({ config, installed, served, warn }: AbsentDeps): 
     const given = configured[name];
     return isMembers(given) && typeof given['resolve'] === 'string';
   };
-  const names = [...installed, ...Object.keys(configured).filter(isLocal), ...ofCore];
+  // those of config/plugins, too: a package that is not installed does not tell the name of its plugin
+  const names = [...installed, ...Object.keys(configured), ...ofCore];
   const standing = (name: string): AbsentPlugin => {
     if (name === 'graphql') return { shown: graphql(config, warn), why: null };
     const why = ofCore.includes(name)
