@@ -564,6 +564,41 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     expect([found!.kind, ...found!.absent]).toEqual(['guard', { what, line: 1 }]);
   });
 
+  it('ctx.session is named where code uses it, unless code of the project makes one', () => {
+    const [views, controller] = ['src/middlewares/views.js', 'src/api/book/controllers/book.js'];
+    const uses = (): readonly string[] =>
+      findCode(dir, { runCode: true, ignoreCode: [] })
+        .filter((it) => it.absent.length > 0)
+        .map(describeCode);
+    writeFiles(dir, {
+      [views]: `module.exports = () => async (ctx, next) => {
+  ctx.session.views = (ctx.session.views || 0) + 1;
+  await next(); };`,
+      [controller]: `module.exports = { find(ctx) { const { session } = ctx; return session; } };`,
+      'src/api/book/controllers/own.js': `module.exports = { find(ctx) { const { session } = ctx.query; return [session, ctx.sessions, own.ctx.session]; } };`,
+      'src/middlewares/quiet.js': `module.exports = () => (ctx, next) => { try { if (!ctx.session?.user) return ctx.forbidden(); } catch {} return next(); };`,
+      // in v4 a policy has none either
+      'src/policies/known.js': 'module.exports = (ctx) => !ctx.session;',
+    });
+    const thrown = 'is not here, and throws an error when used';
+    expect(uses()).toEqual([
+      `${controller}: runs, but ctx.session in line 1 ${thrown}`,
+      `src/middlewares/quiet.js: not run, and it catches errors, and ctx.session in line 1 ${thrown}`,
+      `${views}: runs, but ctx.session in line 2 ${thrown}`,
+    ]);
+    const index = (register: string): void =>
+      writeFiles(dir, { 'src/index.js': `module.exports = { register({ strapi }) { ${register} } };` });
+    index('strapi.server.use((ctx, next) => { ctx.session = ctx.session ?? {}; return next(); });');
+    expect(uses()).toHaveLength(4);
+    for (const own of [
+      `(ctx, next) => { ctx.session = {}; return next(); }`,
+      `require('koa-session')(strapi.server.app)`,
+    ]) {
+      index(`strapi.server.use(${own});`);
+      expect(uses()).toEqual([]);
+    }
+  });
+
   it('what may guard access and would go on without what is not here stops the start', () => {
     const quiet = `module.exports = () => strapi.db.connection.raw('x').catch(() => true);`;
     const hide = (text: string): string => `module.exports = () => async (ctx, next) => { await next(); ${text} };`;

@@ -9,13 +9,24 @@ export interface AbsentUse {
   readonly line: number;
 }
 
+interface Project {
+  /** Whether code of the project makes `ctx.session`, so that it is there. */
+  readonly keepsSessions: boolean;
+}
+
 /** Each once, in order. Comments and texts do not count. */
-export const absentUses = (file: string, source: string): readonly AbsentUse[] => {
+export const absentUses = (file: string, source: string, { keepsSessions }: Project): readonly AbsentUse[] => {
   const { text, code } = codeTexts(source);
   const found = new Map<string, AbsentUse>();
   // v4's panel asks its own policies on routes of its own, which nobody serves here; an API has none, whatever their type
   const isOfPanel = !file.startsWith('src/api/') && routesOfPanel.test(text);
-  const named = [...usesIn(text, code), ...(isOfPanel ? [] : policiesIn(text))];
+  // what policies are given has none in v4 either
+  const meansSessions = !keepsSessions && !/^src\/(?:api\/[^/]+\/)?policies\//.test(file);
+  const named = [
+    ...usesIn(text, code),
+    ...(isOfPanel ? [] : policiesIn(text)),
+    ...(meansSessions ? sessionsIn(code) : []),
+  ];
   const uses = named
     .sort((a, b) => a.index - b.index)
     .map(({ what, index }): AbsentUse => ({ what, line: lineAt(text, index) }));
@@ -150,6 +161,20 @@ const modelOfServer = /\bquery\( ?['"`](strapi::[\w-]+|webhook)['"`]/g;
 
 const policyOfPanel = /['"`](admin::(?:isAuthenticatedAdmin|hasPermissions|isTelemetryEnabled))['"`]/g;
 const routesOfPanel = /\btype['"]? ?: ?['"]admin['"]|\broutes(?:\??\.admin\b|\[['"]admin['"]\])/;
+
+const session =
+  /(?<![\w$.])(?:ctx|context|requestContext\.get\(\))\??(?:\.session\b|\.?\[['"]session['"]\])|\{[^{}]*\bsession\b[^{}]*\} ?= ?(?:ctx|context)\b(?!\.)/;
+const sessionsIn = (code: string): readonly Named[] => {
+  const index = code.search(session);
+  return index === -1 ? [] : [{ what: 'ctx.session', index }];
+};
+
+/** Neither reads it first, as `ctx.session = ctx.session || {}` does. */
+const madeSession =
+  /['"`](?:@koa\/session|koa-[\w-]*session[\w-]*)['"`]|\b(?:ctx|context)\.session ?= ?(?!=)(?![^;\n]*\.session\b)/;
+
+/** Whether code gives requests sessions of its own: by a package of Koa's, or by itself. @param source without comments. */
+export const makesSessions = (source: string): boolean => madeSession.test(source);
 
 const deepImport = /(?:\brequire\(|\bfrom |\bimport\(?) ?['"`](@strapi\/strapi\/[\w./-]+)['"`]/g;
 

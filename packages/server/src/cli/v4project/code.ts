@@ -7,7 +7,7 @@ import path from 'node:path';
 import { never, orNearest } from '../../errors.js';
 import { distOf } from '../../v4code/loading/env.js';
 import { type Config, StartFault } from '../config.js';
-import { type AbsentUse, absentUses, describeUses, mayBeCaught } from './absent-uses.js';
+import { type AbsentUse, absentUses, describeUses, makesSessions, mayBeCaught } from './absent-uses.js';
 import { codeTexts } from './code-texts.js';
 import {
   type CoreAction,
@@ -166,6 +166,11 @@ export const findCode = (
       : ['code file', names];
     throw new StartFault(`project.ignoreCode: no ${what} matches "${name}"${orNearest(name, near)}`);
   }
+  const isOfProject = (file: string): boolean => !names.some((it) => covers(file, it)) && !plugins.isOfPanel(file);
+  const others = runCode && names.length > 0 ? otherFiles(projectDir).filter(isOfProject) : [];
+  const keepsSessions = [...names, ...others].some(
+    (file) => isCode(file) && makesSessions(withoutComments(textOf(projectDir, file))),
+  );
   const known = names.map((file): CodeFile => {
     if (besides.includes(file))
       return {
@@ -184,7 +189,7 @@ export const findCode = (
     if (file.startsWith('src/plugins/') && !plugins.isEnabled(file))
       return { file, kind: 'unused', ignored, absent: [] };
     const kind = runCode && !ignored ? kindWhereCodeRuns(place, byText) : byText;
-    const absent = kind === 'run' || kind === 'unused' ? absentUses(place, source) : [];
+    const absent = kind === 'run' || kind === 'unused' ? absentUses(place, source, { keepsSessions }) : [];
     const failsOpen =
       kind === 'run' &&
       absent.some(mayBeCaught) &&
@@ -192,10 +197,8 @@ export const findCode = (
       catchesErrors.test(codeTexts(source).code);
     return { file, kind: failsOpen ? 'guard' : kind, ignored, absent };
   });
-  const isOfProject = (file: string): boolean => !names.some((it) => covers(file, it)) && !plugins.isOfPanel(file);
-  const others = runCode && names.length > 0 ? otherFiles(projectDir).filter(isOfProject) : [];
   const imported = others.map((file): CodeFile => {
-    const absent = isCode(file) ? absentUses(file, textOf(projectDir, file)) : [];
+    const absent = isCode(file) ? absentUses(file, textOf(projectDir, file), { keepsSessions }) : [];
     return { file, kind: 'unused', ignored: false, absent };
   });
   return [...known, ...imported].sort((a, b) => (a.file < b.file ? -1 : 1));
