@@ -29,13 +29,20 @@ const contentActions = ({ kind, localized }: EntryType): readonly string[] => [
   ...(localized ? ['createLocalization'] : []),
 ];
 
-/** All actions, the project's content types first. */
-export const actionsOf = (model: Pick<Model, 'types'>): readonly Action[] => [
-  ...[...model.types.values()]
+/**
+ * All actions: those of the project, its content types first, then those of plugins.
+ * @param own those that routes of its code name; some may be of the model.
+ */
+export const actionsOf = (model: Pick<Model, 'types'>, own: readonly Action[] = []): readonly Action[] => {
+  const content = [...model.types.values()]
     .filter((type) => type.origin === 'project' && type.kind !== 'component')
-    .flatMap((type) => contentActions(type).map((name) => `${type.uid}.${name}`)),
-  ...Object.entries(pluginActions).flatMap(([controller, names]) => names.map((name) => `${controller}.${name}`)),
-];
+    .flatMap((type) => contentActions(type).map((name) => `${type.uid}.${name}`));
+  const plugins = Object.entries(pluginActions).flatMap(([controller, names]) =>
+    names.map((name) => `${controller}.${name}`),
+  );
+  const ofPlugins = own.filter((it) => it.startsWith('plugin::'));
+  return [...new Set([...content, ...own.filter((it) => !ofPlugins.includes(it)), ...plugins, ...ofPlugins])];
+};
 
 /** Actions that change rights. They need their permission even if permissions are switched off. */
 const guarded: ReadonlySet<Action> = new Set([

@@ -3,7 +3,7 @@ import { type Caller, newGate, serverGate } from '../access/access.js';
 import type { Callers, KnownCaller } from '../access/caller.js';
 import type { Jwts } from '../access/jwt.js';
 import { fitsBcrypt } from '../access/passwords.js';
-import type { IsServed, PermissionStore } from '../access/permissions.js';
+import type { Action, IsServed, PermissionStore } from '../access/permissions.js';
 import { type SettingName, settingsOf, settingsStatement, type UserSettings } from '../access/settings.js';
 import { catchRefusal, type Issue, issue, ok, type Result, refuse, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
@@ -66,6 +66,8 @@ export interface AccountDeps {
   readonly registerFields: readonly string[] | null;
   /** Which actions are offered to roles; all of them without it. */
   readonly isServed?: IsServed | undefined;
+  /** Those that routes of the project's code name; it may add routes later. */
+  readonly ownActions?: (() => readonly Action[]) | undefined;
   readonly userReads?: UserReads | undefined;
   /** Without code of a project, nobody but the server makes codes. */
   readonly rawCodes?: RawCodes | undefined;

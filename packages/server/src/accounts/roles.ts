@@ -55,8 +55,7 @@ export interface RoleRow {
 export const newRoleActions = (deps: AccountDeps): RoleActions => {
   const { db, model } = deps;
   const done = (leftOut: readonly LeftOut[] = []): ReturnType<typeof jsonAnswer> => jsonAnswer({ ok: true }, leftOut);
-  /** A permission for any other action would have no effect. */
-  const offered = (): readonly Action[] => actionsOf(model).filter((it) => deps.isServed?.(it) !== false);
+  const offered = (): readonly Action[] => offeredActions(deps);
 
   const roleOf = (roles: readonly RoleRow[], { id }: AccountRequest): RoleRow =>
     roles.find((it) => it.id === id) ?? refuse(issue('account.role-absent', []));
@@ -167,9 +166,17 @@ const storedActions = (rows: readonly (readonly unknown[])[]): readonly StoredAc
 export const readActions = async ({ db }: Pick<AccountDeps, 'db'>): Promise<readonly StoredAction[]> =>
   storedActions(await db.read(() => readRows(actionsStatement(db.dialect))));
 
-/** Actions of the model, and those that a role already has: a v4 project may have its own controllers. */
-export const grantableActions = async (deps: Pick<AccountDeps, 'db' | 'model'>): Promise<ReadonlySet<Action>> =>
-  new Set([...actionsOf(deps.model), ...(await readActions(deps)).map((it) => it.action)]);
+type ActionDeps = Pick<AccountDeps, 'model' | 'isServed' | 'ownActions'>;
+
+/** A permission for any other action would have no effect. */
+export const offeredActions = ({ model, isServed, ownActions }: ActionDeps): readonly Action[] =>
+  actionsOf(model, ownActions?.()).filter((it) => isServed?.(it) !== false);
+
+/** Actions of the model and of the project's code, and those that a role already has: code may have given them to it. */
+export const grantableActions = async (
+  deps: Pick<AccountDeps, 'db' | 'model' | 'ownActions'>,
+): Promise<ReadonlySet<Action>> =>
+  new Set([...actionsOf(deps.model, deps.ownActions?.()), ...(await readActions(deps)).map((it) => it.action)]);
 
 // ---- v4's tree: `{ "api::article": { controllers: { article: { find: { enabled, policy } } } } }`
 

@@ -17,6 +17,7 @@ import {
   describeChangedSeeds,
   digestOf,
   digestSeeds,
+  PERMISSIONS,
   readSeedFiles,
   type Seed,
   type SeedDigests,
@@ -50,17 +51,23 @@ const roles = [
 ] as const;
 const roleTypes = roles.map((it) => it.type);
 
+interface PrepareOptions {
+  readonly withEntries?: boolean;
+  readonly ownActions?: () => readonly Action[] | Promise<readonly Action[]>;
+}
+
 /**
  * A database without roles is new: exactly one process creates them and writes the project's seeds, in one transaction.
  * It also stores digests of the seed files, so that a later start can report changed ones, and which entries they became.
  * @param withEntries false for a database that gets its entries from elsewhere.
+ * @param ownActions those that routes of the project's code name; asked for only if seeds grant any.
  * @returns whether this process has prepared a new database.
  */
 export const prepareData = async (
   project: Project,
   db: Db,
   logger: Notices,
-  { withEntries = true }: { readonly withEntries?: boolean } = {},
+  { withEntries = true, ownActions = () => [] }: PrepareOptions = {},
 ): Promise<boolean> => {
   const { dialect } = db;
   const digests = digestSeeds(project.dir);
@@ -68,7 +75,8 @@ export const prepareData = async (
     await prepareLocales(db);
     return false;
   }
-  const files = readSeedFiles(project.dir, project.model, roleTypes);
+  const own = PERMISSIONS in digests ? await ownActions() : [];
+  const files = readSeedFiles(project.dir, project.model, roleTypes, own);
   const { granted } = files;
   const seeds = await db.writeAlone(async (tx) => {
     // another process may have been first
@@ -121,10 +129,10 @@ export interface SeedsAdded {
  * Writes what was added to the seed files of a database that they were written to: entries and permissions. Entries that are
  * there are left alone, because they may have been changed since.
  */
-export const addSeeds = async (project: Project, db: Db): Promise<SeedsAdded> => {
+export const addSeeds = async (project: Project, db: Db, ownActions: readonly Action[]): Promise<SeedsAdded> => {
   const memory = await readSeedMemory(db);
   if (!memory) return { added: [], left: [] };
-  const files = readSeedFiles(project.dir, project.model, roleTypes);
+  const files = readSeedFiles(project.dir, project.model, roleTypes, ownActions);
   if (files.faults.length > 0) return { added: [], left: files.faults };
   const { seeds, granted, left } = compareSeeds(files, memory);
   if (seeds.length + granted.length === 0) return { added: [], left };

@@ -66,8 +66,16 @@ export const digestOf = ({ data }: Pick<Seed, 'data'>): string => crypto.hash('s
 /** SHA-256 by file name. */
 export type SeedDigests = Readonly<Record<string, string>>;
 
-/** @param roles types of the roles that a new database has. */
-export const readSeedFiles = (projectDir: string, model: Model, roles: readonly string[]): SeedFiles => {
+/**
+ * @param roles types of the roles that a new database has.
+ * @param ownActions those that routes of the project's code name.
+ */
+export const readSeedFiles = (
+  projectDir: string,
+  model: Model,
+  roles: readonly string[],
+  ownActions: readonly Action[] = [],
+): SeedFiles => {
   const typeOf = new Map(
     [...model.types.values()]
       .filter((type) => type.uid === FILE_UID || (type.origin === 'project' && type.kind !== 'component'))
@@ -98,7 +106,8 @@ export const readSeedFiles = (projectDir: string, model: Model, roles: readonly 
     return seedsOfType;
   });
   const locales = found.has(LOCALES) ? readCodes(found.get(LOCALES), faults) : null;
-  const granted = found.has(PERMISSIONS) ? readGranted(found.get(PERMISSIONS), model, roles, faults) : {};
+  const actions = actionsOf(model, ownActions);
+  const granted = found.has(PERMISSIONS) ? readGranted(found.get(PERMISSIONS), actions, roles, faults) : {};
   return { seeds, locales, granted, faults, unread };
 };
 
@@ -210,7 +219,7 @@ const formatFaults = (faults: readonly string[]): string =>
 // ---- files
 
 const LOCALES = 'locales.json';
-const PERMISSIONS = 'permissions.json';
+export const PERMISSIONS = 'permissions.json';
 
 const seedDir = (projectDir: string): string => path.join(projectDir, 'database/seed');
 
@@ -277,7 +286,7 @@ const readCodes = (json: unknown, faults: string[]): readonly string[] | null =>
 
 const readGranted = (
   json: unknown,
-  model: Model,
+  known: readonly Action[],
   roles: readonly string[],
   faults: string[],
 ): Readonly<Record<string, readonly Action[]>> => {
@@ -286,7 +295,6 @@ const readGranted = (
     fault('expected an object of lists: { "public": ["api::article.article.find"] }');
     return {};
   }
-  const known = actionsOf(model);
   for (const [role, actions] of Object.entries(json)) {
     if (!roles.includes(role))
       fault(`there is no role "${role}" on first start${orNearest(role, roles) || `; roles: ${roles.join(', ')}`}`);

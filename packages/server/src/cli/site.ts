@@ -142,6 +142,7 @@ export const siteOf = async ({ project, logger, code, ...given }: ProjectSiteOpt
     userReads: code?.userReads,
     rawCodes: code?.rawCodes,
     isServed: code ? code.table.isServed : isServedBy(project),
+    ownActions: code?.table.actions,
     model,
     settings: { rest, strict },
     jwtLifetimeMs: Math.round(config.users.jwtDays * 24 * 60 * 60 * 1000),

@@ -57,7 +57,7 @@ export const start = async (dir: string): Promise<void> => {
   try {
     const stored = isPreparing ? await storedProject(project, db) : await requireStarted(project, db);
     const bound = await bindCode(stored, loaded, { secrets, db, logger, worker });
-    const isNew = isPreparing && (await prepare(project, db, logger));
+    const isNew = isPreparing && (await prepare(project, db, logger, bound.code));
     await serve(bound, { secrets, db, logger, worker, isNew });
   } catch (fault) {
     // open connections would keep the process alive
@@ -72,10 +72,15 @@ export const start = async (dir: string): Promise<void> => {
  * Tables, and the data of a new database. What is added changes nothing of what the database stores already.
  * @returns whether it is new.
  */
-const prepare = async (given: Project, db: Db, logger: FastifyBaseLogger): Promise<boolean> => {
+const prepare = async (
+  given: Project,
+  db: Db,
+  logger: FastifyBaseLogger,
+  code: BoundCode | undefined,
+): Promise<boolean> => {
   await warnOfOtherProcess(given, db, logger);
   const project = await bringUp(given, db, logger);
-  const isNew = await prepareData(project, db, logger);
+  const isNew = await prepareData(project, db, logger, { ownActions: () => code?.table.actions() ?? [] });
   await warnOfChangedSeeds(project, db, logger);
   return isNew;
 };

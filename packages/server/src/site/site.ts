@@ -40,6 +40,7 @@ export interface SiteOptions {
   readonly rawCodes?: RawCodes | undefined;
   /** To which actions the routes of a project lead: as in v4 the permission for any other has no effect. All of them without it. */
   readonly isServed?: IsServed | undefined;
+  readonly ownActions?: AccountDeps['ownActions'];
   readonly settings: SiteSettings;
   readonly secrets: Secrets;
   readonly jwtLifetimeMs: number;
@@ -161,6 +162,7 @@ export const newSite = (options: SiteOptions): Site => {
     apiUrl,
     registerFields: options.registerFields ?? null,
     isServed,
+    ownActions: options.ownActions,
     userReads: options.userReads,
     rawCodes: options.rawCodes,
     now,

@@ -2,9 +2,11 @@
 import type http from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Middleware } from 'koa';
+import type { Action } from '../access/permissions.js';
 import type { UserReads } from '../accounts/account.js';
 import type { RawCodes } from '../accounts/codes.js';
 import type { MailSender } from '../accounts/mail.js';
+import { offeredActions } from '../accounts/roles.js';
 import type { EventListeners } from '../events/events.js';
 import { limits } from '../limits.js';
 import { ADMIN_UID, type Uid, USER_UID } from '../model/model.js';
@@ -54,11 +56,15 @@ export interface CodeOptions {
 /** The code of a v4 project as it was loaded. Nothing has run but the modules themselves. */
 export interface LoadedCode {
   bind(binding: Binding): Promise<BoundCode>;
-  /**
-   * What `bind` would refuse, a line each, as far as it shows without `register`: extensions run, the rest is made, but no middleware, as
-   * these may use what `register` prepares.
-   */
-  refusals(binding: Binding): Promise<readonly string[]>;
+  /** As far as it shows without `register`: extensions run, the rest is made, but no middleware, as these may use what `register` prepares. */
+  tryOut(binding: Binding): Promise<TriedCode>;
+}
+
+export interface TriedCode {
+  /** What `bind` would refuse, a line each. */
+  readonly refused: readonly string[];
+  /** Those that its routes name. */
+  readonly actions: readonly Action[];
 }
 
 export interface Binding {
@@ -239,6 +245,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       media: () => lateSite().media,
       db,
       login: () => lateSite().accounts.login,
+      offered: () => offeredActions(lateSite().accountDeps),
       contentTypesOf: (plugin) =>
         Object.fromEntries(
           [...model.types.keys()]
@@ -416,12 +423,12 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
   };
   return {
     bind: (binding) => bind(binding),
-    refusals: async (binding) => {
+    tryOut: async (binding) => {
       try {
-        await bind(binding, { isTrial: true });
-        return [];
+        const { table } = await bind(binding, { isTrial: true });
+        return { refused: [], actions: table.actions() };
       } catch (fault) {
-        return fault instanceof CodeFault ? fault.message.split('\n') : [];
+        return { refused: fault instanceof CodeFault ? fault.message.split('\n') : [], actions: [] };
       }
     },
   };

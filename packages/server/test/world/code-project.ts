@@ -5,13 +5,15 @@ import { pino } from 'pino';
 import { vi } from 'vitest';
 import type { Db, DialectName } from '../../src/sql/dialect.js';
 import { type Answered, type Asked, type CodeServer, serveProject } from './code-server.js';
-import { newDatabase } from './databases.js';
+import { newDatabase, type TestDatabase } from './databases.js';
 import { newFolder } from './folders.js';
 import { writeFiles } from './schemas.js';
 
 export interface CodeProject extends Pick<CodeServer, 'ask' | 'base' | 'site'> {
   readonly dir: string;
   readonly db: Db;
+  /** Names its database, for commands. */
+  readonly env: TestDatabase['env'];
   /** Lines of the log, warnings and errors. */
   readonly logged: string[];
   /** Sends JSON and parses the response. */
@@ -116,6 +118,7 @@ export const serveCode = async (
       site,
       dir,
       db: database.db,
+      env: database.env,
       logged,
       json: async (method, at, body, headers = {}) =>
         asJson(await ask(at, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })),

@@ -9,7 +9,8 @@ import { createToken, readTokens, revokeToken, tokenLifetimes } from '../../acco
 import { createUser } from '../../accounts/users.js';
 import { nearest } from '../../errors.js';
 import { StartFault, UsageFault } from '../config.js';
-import { countOf } from '../project.js';
+import { countOf, type Project } from '../project.js';
+import { actionsOfCode } from '../v4project/running-code.js';
 import { type LateSecrets, withSite } from '../with-site.js';
 
 export interface TokenOptions {
@@ -33,8 +34,8 @@ export const createTokenCommand = async (options: TokenOptions): Promise<void> =
   if (!lifetimes.includes(options.expires)) throw new UsageFault(`--expires: expected ${lifetimes.join(', ')}`);
   if ((type === 'custom') !== options.allow.length > 0)
     throw new UsageFault('--allow is for --type custom only, and --type custom requires it');
-  await withAccounts(options.project, async (deps, { apiTokenSalt }) => {
-    const actions = await knownActions(options.allow, deps);
+  await withAccounts(options.project, async (deps, { apiTokenSalt }, opened) => {
+    const actions = await knownActions(options.allow, deps, opened);
     const lifetimeMs = options.expires === 'never' ? null : Number.parseInt(options.expires, 10) * dayMs;
     const { name, description } = options;
     const { key } = await changeAccounts(deps, (session) =>
@@ -131,9 +132,9 @@ export const changeRoleCommand = (
   roleName: string,
   actions: readonly string[],
 ): Promise<void> =>
-  withAccounts(project, async (deps) => {
+  withAccounts(project, async (deps, _secrets, opened) => {
     const role = await roleOf(roleName, deps);
-    const named = await knownActions(actions, deps);
+    const named = await knownActions(actions, deps, opened);
     await changeAccounts(deps, async ({ tx }) => {
       const wanted = new Set((await readActions(deps)).filter((it) => it.roleId === role.id).map((it) => it.action));
       for (const action of named) {
@@ -163,8 +164,8 @@ export const listRolesCommand = (project: string, roleName: string | undefined):
 /** Account commands run no hooks. */
 const withAccounts = (
   dir: string,
-  work: (accounts: AccountDeps, secrets: LateSecrets) => Promise<void>,
-): Promise<void> => withSite(dir, ({ accountDeps }, secrets) => work(accountDeps, secrets));
+  work: (accounts: AccountDeps, secrets: LateSecrets, project: Project) => Promise<void>,
+): Promise<void> => withSite(dir, ({ accountDeps }, secrets, project) => work(accountDeps, secrets, project));
 
 const roleOf = async (name: string, deps: AccountDeps): Promise<RoleRow> => {
   const roles = await readRoles(deps);
@@ -175,12 +176,22 @@ const roleOf = async (name: string, deps: AccountDeps): Promise<RoleRow> => {
   );
 };
 
-const knownActions = async (names: readonly string[], deps: AccountDeps): Promise<readonly Action[]> => {
-  const known = await grantableActions(deps);
+const knownActions = async (
+  names: readonly string[],
+  deps: AccountDeps,
+  project: Project,
+): Promise<readonly Action[]> => {
+  let known = await grantableActions(deps);
+  // code of a v4 project is loaded only where it can tell more
+  if (!names.every((it) => known.has(it))) known = new Set([...known, ...(await actionsOfCode(project, deps.db))]);
   for (const name of names) {
     if (known.has(name)) continue;
     const near = nearest(name, known);
-    throw new StartFault(`There is no action "${name}".${near === undefined ? '' : ` Did you mean ${near}?`}`);
+    const hint = near === undefined ? '' : ` Did you mean ${near}?`;
+    const late = project.code.some((it) => it.kind === 'run' && it.file.startsWith('src/index.'))
+      ? ' Only the running server knows the actions of routes that src/index adds: grant them in the Studio.'
+      : '';
+    throw new StartFault(`There is no action "${name}".${hint}${late}`);
   }
   return names;
 };

@@ -86,13 +86,14 @@ export const nextGeneration = async (options: NextOptions): Promise<Generation> 
       info: logger.debug.bind(logger),
       warn: notices.warn,
     });
-    const seeds = await addSeeds(prepared, db);
-    const isNew = await prepareData(prepared, db, notices);
     const bound = await inTime(bindCode(prepared, loaded, { secrets, db, logger }), superseded, (late) =>
       late.code?.stop(),
     );
     code = bound.code;
     const { project } = bound;
+    const ownActions = code?.table.actions() ?? [];
+    const seeds = await addSeeds(project, db, ownActions);
+    const isNew = await prepareData(project, db, notices, { ownActions: () => ownActions });
     const served = await siteToServe({ project, db, secrets, handlers, code, logger });
     const site: Site = { ...served, onForbidden: newForbiddenNotes(logger) };
     if (isNewDatabase) await site.media.recover();

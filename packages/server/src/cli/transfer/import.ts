@@ -13,6 +13,7 @@ import { storeDefault } from '../locales.js';
 import { newProgress } from '../progress.js';
 import { countOf, openDatabase, openProject, type Project } from '../project.js';
 import { uploadsDirOf } from '../site.js';
+import { actionsOfCode } from '../v4project/running-code.js';
 import { differences, type Header, readHeader, VERSION } from './header.js';
 import { layoutOf, type TransferTable, transferTables } from './tables.js';
 import { imported, type Json, jsonText, parseJson } from './values.js';
@@ -33,7 +34,10 @@ export const importContent = async (dir: string, file: string, { replace }: Impo
     const logger = pino({ level: 'warn' }, pino.destination(2));
     const project = await bringUp(opened, db, logger);
     // what it says is of the seeds and roles of a new database
-    await prepareData(project, db, pino({ level: 'silent' }), { withEntries: false });
+    await prepareData(project, db, pino({ level: 'silent' }), {
+      withEntries: false,
+      ownActions: () => actionsOfCode(project, db),
+    });
     const tables = transferTables(project.model, header.scope);
     const found = differences(header.tables, layoutOf(tables));
     if (found.length > 0) throw new StartFault(`${file} is of another model:${list(found)}`);

@@ -1,10 +1,12 @@
 /** The code of a v4 project, bound to the database and the settings that they run with. */
+import { Console } from 'node:console';
 import crypto from 'node:crypto';
 import type { FastifyBaseLogger } from 'fastify';
 import { pino } from 'pino';
+import type { Action } from '../../access/permissions.js';
 import type { Secrets } from '../../site/site.js';
 import type { Db } from '../../sql/dialect.js';
-import type { Binding, BoundCode, LoadedCode, OpenedCode } from '../../v4code/code.js';
+import type { Binding, BoundCode, LoadedCode, OpenedCode, TriedCode } from '../../v4code/code.js';
 import type { SettingsInForce } from '../../v4code/loading/defaults.js';
 import { StartFault, withVariables } from '../config.js';
 import { mailFor } from '../mail.js';
@@ -91,21 +93,34 @@ const bindingOf = (project: Project, { secrets, db, logger, worker = null }: Cod
   };
 };
 
-/**
- * What the start would refuse of the code, a line each: modules are loaded and routes made, as the start does it, but neither `register` nor
- * `bootstrap` runs, and nothing is written.
- */
-export const refusedCode = (project: Project, db: Db): Promise<readonly string[]> =>
+/** What the start would refuse of the code, a line each. */
+export const refusedCode = async (project: Project, db: Db): Promise<readonly string[]> =>
+  (await triedCode(project, db)).refused;
+
+/** The actions that routes of the code name, but for routes that `register` adds. Throws a `StartFault` for code that the start would refuse. */
+export const actionsOfCode = async (project: Project, db: Db): Promise<readonly Action[]> => {
+  const { refused, actions } = await triedCode(project, db);
+  if (refused.length > 0) throw new StartFault(refused.join('\n'));
+  return actions;
+};
+
+/** Modules are loaded and routes made, as the start does it, but neither `register` nor `bootstrap` runs, and nothing is written. */
+const triedCode = (project: Project, db: Db): Promise<TriedCode> =>
   withVariables(project.dir, async () => {
+    const { console: own } = globalThis;
+    // stdout is for the result of the command
+    globalThis.console = new Console(process.stderr);
     try {
       const loaded = await loadProjectCode(project);
-      if (!loaded) return [];
+      if (!loaded) return { refused: [], actions: [] };
       // nothing is signed with them
       const unused = crypto.randomBytes(32).toString('hex');
       const secrets = { jwtSecret: unused, apiTokenSalt: unused, adminJwtSecret: unused };
-      return await loaded.refusals(bindingOf(project, { secrets, db, logger: pino({ level: 'silent' }) }));
+      return await loaded.tryOut(bindingOf(project, { secrets, db, logger: pino({ level: 'silent' }) }));
     } catch (fault) {
-      if (fault instanceof StartFault) return fault.message.split('\n');
+      if (fault instanceof StartFault) return { refused: fault.message.split('\n'), actions: [] };
       throw fault;
+    } finally {
+      globalThis.console = own;
     }
   });

@@ -29,7 +29,7 @@ import {
   replacedMembers,
   unreadOf,
 } from './extensions.js';
-import { roleService } from './role-service.js';
+import { type RoleServiceDeps, roleService } from './role-service.js';
 import {
   emailService,
   jwtService,
@@ -65,7 +65,7 @@ export interface Plugins {
   run(hook: 'register' | 'bootstrap' | 'destroy'): Promise<void>;
 }
 
-export interface PluginDeps extends ServiceDeps {
+export interface PluginDeps extends ServiceDeps, Pick<RoleServiceDeps, 'offered'> {
   readonly config: CodeConfig;
   /** The server's own endpoints. */
   readonly native: () => NativeEndpoints;

@@ -1,7 +1,7 @@
 /** `strapi.plugin('users-permissions').service('role')`: roles with v4's tree of what they may do. */
 import deburr from 'lodash/deburr.js';
 import snakeCase from 'lodash/snakeCase.js';
-import { actionsOf } from '../../access/actions.js';
+import type { Action } from '../../access/permissions.js';
 import { treeOf } from '../../accounts/roles.js';
 import { ROLE_UID, USER_UID } from '../../model/model.js';
 import type { Entities, Entity } from '../data/entities.js';
@@ -13,11 +13,13 @@ import { absent } from '../strapi-utils/missing.js';
 export interface RoleServiceDeps {
   readonly entities: Entities;
   readonly entityService: EntityService;
+  /** Those that are offered to roles. */
+  readonly offered: () => readonly Action[];
 }
 
 const PERMISSION_UID = 'plugin::users-permissions.permission';
 
-export const roleService = ({ entities, entityService }: RoleServiceDeps): Record<string, unknown> => {
+export const roleService = ({ entities, entityService, offered }: RoleServiceDeps): Record<string, unknown> => {
   const permissionsOf = async (id: unknown): Promise<readonly Entity[]> =>
     (await entityService.findMany(PERMISSION_UID, { filters: { role: id } })) as Entity[];
 
@@ -31,7 +33,7 @@ export const roleService = ({ entities, entityService }: RoleServiceDeps): Recor
     const role = await entityService.findOne(ROLE_UID, id);
     if (!role) throw new NotFoundError('Role not found');
     const granted = new Set((await permissionsOf(role.id)).map((it) => String(it['action'])));
-    return { ...role, permissions: treeOf([...actionsOf(entities.model), ...granted], granted) };
+    return { ...role, permissions: treeOf([...offered(), ...granted], granted) };
   };
 
   /** Makes the permissions of a role those of a tree. */

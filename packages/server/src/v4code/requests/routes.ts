@@ -55,6 +55,8 @@ export interface RouteTable {
   readonly unserved: ReadonlyMap<string, readonly string[]>;
   /** Whether a route of the content API names the action, or the server answers it by itself. */
   readonly isServed: IsServed;
+  /** Those that routes of the content API name, as v4 offers them to roles. */
+  readonly actions: () => readonly Action[];
 }
 
 export interface RouteDeps extends ChainDeps {
@@ -232,6 +234,7 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
     },
     unserved,
     isServed: (action) => named.has(action) || (actions.has(action) && !routed.has(action)),
+    actions: () => [...named],
   };
 };
 
