@@ -18,48 +18,76 @@ const SECRET_CHARACTERS_MIN = 16;
 /** Short, or the same few characters over and over. */
 const isGuessable = (secret: string): boolean => secret.length < SECRET_CHARACTERS_MIN || new Set(secret).size < 6;
 
-/**
- * @param say called with a message about what was written, never with the secrets.
- * @param withAdmins whether administrators sign in; their secret is not asked for otherwise.
- */
+/** A secret with which a start in production is refused. */
+export interface UnfitSecret {
+  readonly name: Name;
+  readonly why: 'missing' | 'a placeholder' | 'too easy to guess';
+}
+
+interface SecretsAsked {
+  /** Whether administrators sign in; their secret is not asked for otherwise. */
+  readonly withAdmins?: boolean;
+}
+
+const needed = ({ withAdmins = false }: SecretsAsked): readonly Name[] =>
+  secretNames.filter((it) => withAdmins || it !== 'ADMIN_JWT_SECRET');
+
+/** Those of the environment with which a start in production is refused. */
+export const unfitSecrets = (
+  env: Readonly<Partial<Record<Name, string | undefined>>>,
+  asked: SecretsAsked,
+): readonly UnfitSecret[] =>
+  needed(asked).flatMap((name): readonly UnfitSecret[] => {
+    const value = env[name]?.trim() ?? '';
+    if (value === '') return [{ name, why: 'missing' }];
+    if (placeholder.test(value)) return [{ name, why: 'a placeholder' }];
+    // tokens are random themselves: their salt may be anything
+    return name !== 'API_TOKEN_SALT' && isGuessable(env[name] ?? '') ? [{ name, why: 'too easy to guess' }] : [];
+  });
+
+/** A line for each reason: `JWT_SECRET and API_TOKEN_SALT are missing`. */
+export const describeUnfit = (unfit: readonly UnfitSecret[]): readonly string[] =>
+  [...new Set(unfit.map((it) => it.why))].map((why) => {
+    const names = unfit.filter((it) => it.why === why).map((it) => it.name);
+    return `${listOf(names)} ${names.length === 1 ? 'is' : 'are'} ${names.length === 1 ? why : why.replace(/^a (.*)/, '$1s')}${consequences[why]}`;
+  });
+
+const consequences: Readonly<Record<UnfitSecret['why'], string>> = {
+  missing: '',
+  'a placeholder': ' that everybody knows, from an .env.example',
+  'too easy to guess': ': anyone who guesses it can log in as anybody',
+};
+
+/** @param say called with a message about what was written, never with the secrets. */
 export const readSecrets = (
   projectDir: string,
   env: Environment,
   say: (text: string) => void,
-  { withAdmins = false } = {},
+  asked: SecretsAsked = {},
 ): Secrets => {
-  const needed = secretNames.filter((it) => withAdmins || it !== 'ADMIN_JWT_SECRET');
-  const isMissing = (name: Name): boolean =>
-    env[name] === undefined ||
-    (env.NODE_ENV === 'production' && (env[name].trim() === '' || placeholder.test(env[name])));
-  const missing = needed.filter(isMissing);
+  if (env.NODE_ENV === 'production') refuseUnfit(unfitSecrets(env, asked));
+  const missing = needed(asked).filter((it) => env[it] === undefined);
   const made: Partial<Record<Name, string>> = {};
   if (missing.length > 0) {
-    if (env.NODE_ENV === 'production')
-      throw new StartFault(
-        `${listOf(missing)} ${missing.length === 1 ? 'is' : 'are'} missing. Production needs secrets of its own: set ${missing.length === 1 ? 'it' : 'them'} in the environment, or in .env of the project's folder. If Strapi v4 serves or served this database, use the same values.`,
-      );
     for (const name of missing) made[name] = newSecret();
     const file = path.join(projectDir, '.env');
     append(file, missing.map((name) => `${name}=${made[name]}\n`).join(''));
     ignoreFiles(projectDir);
     say(`secrets: generated ${listOf(missing)} in ${file}`);
   }
-  const signing = [
-    { name: 'JWT_SECRET', who: 'user' },
-    ...(withAdmins ? [{ name: 'ADMIN_JWT_SECRET', who: 'administrator' } as const] : []),
-  ] as const;
-  for (const { name, who } of signing)
-    if (env.NODE_ENV === 'production' && isGuessable(env[name] ?? ''))
-      throw new StartFault(
-        `${name} is too easy to guess: anyone who guesses it can log in as any ${who}. Use ${SECRET_CHARACTERS_MIN} random characters or more, such as: ${newSecret()}`,
-      );
   const secret = (name: Name): string => made[name] ?? env[name] ?? '';
   return {
     jwtSecret: secret('JWT_SECRET'),
     apiTokenSalt: secret('API_TOKEN_SALT'),
-    adminJwtSecret: withAdmins ? secret('ADMIN_JWT_SECRET') : null,
+    adminJwtSecret: asked.withAdmins === true ? secret('ADMIN_JWT_SECRET') : null,
   };
+};
+
+const refuseUnfit = (unfit: readonly UnfitSecret[]): void => {
+  if (unfit.length === 0) return;
+  throw new StartFault(
+    `${describeUnfit(unfit).join('\n')}\nProduction needs secrets of its own: set ${unfit.length === 1 ? 'it' : 'them'} in the environment, or in .env of the project's folder, each ${SECRET_CHARACTERS_MIN} random characters or more, such as: ${newSecret()}\nIf Strapi v4 serves or served this database, use the same values; with another JWT_SECRET all users have to log in again.`,
+  );
 };
 
 /** `A, B and C`. */

@@ -61,14 +61,17 @@ const closed = (declared: DeclaredRoute, warn: (text: string) => void): Declared
 
 const unauthorized = (ctx: unknown): void => (ctx as { unauthorized(): void }).unauthorized();
 
-/** The routes of a router that code gives; throws for what is none. @param place for the message. */
+/** The routes of a router that code gives; throws for those that are none. @param place for the message. */
 export const declaredRoutes = (router: unknown, place: string): readonly DeclaredRoute[] => {
   const { routes = [] } = isMembers(router) ? router : {};
   if (!isMembers(router) || !Array.isArray(routes))
     throw new CodeFault(`${place}: give an object with a list of routes`);
-  return routes.map((it: unknown) => {
-    if (isMembers(it) && typeof it['method'] === 'string' && typeof it['path'] === 'string')
-      return it as unknown as DeclaredRoute;
-    throw new CodeFault(`${place}: a route needs a method, a path and a handler`);
-  });
+  const given: readonly unknown[] = routes;
+  const wrong = given.filter((it) => !isRoute(it)).map((it) => JSON.stringify(it));
+  if (wrong.length > 0)
+    throw new CodeFault(wrong.map((it) => `${place}: a route needs a method, a path and a handler: ${it}`).join('\n'));
+  return given.filter(isRoute);
 };
+
+const isRoute = (it: unknown): it is DeclaredRoute =>
+  isMembers(it) && typeof it['method'] === 'string' && typeof it['path'] === 'string';

@@ -333,7 +333,10 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
         ended();
       }
     };
-    for (const [uid, hooks] of await plugins.extend(code.extensions)) lifecycles.subscribe({ models: [uid], ...hooks });
+    // of others than faults of the project only a start can tell
+    const faults = isTrial ? newFaults(() => undefined) : newFaults();
+    for (const [uid, hooks] of await plugins.extend(code.extensions, faults))
+      faults.keep(() => lifecycles.subscribe({ models: [uid], ...hooks }));
     const registry = newRegistry({
       code,
       types: model.types,
@@ -342,15 +345,19 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       coreController: (type) => newCoreController(type, core),
       coreService: (type) => newCoreService(type, core),
       coreRouters: packages.coreRouters,
+      faults,
     });
     hold.registry = registry;
-    plugins.check();
+    faults.keep(plugins.check);
     const { enabled, tasks } = (config.get('server.cron') ?? {}) as Members;
-    if (enabled && isMembers(tasks)) cron.add(tasks);
-    if (!isTrial) await run('register');
-    plugins.check();
-    // of others than faults of the project only a start can tell
-    const faults = isTrial ? newFaults(() => undefined) : newFaults();
+    if (enabled && isMembers(tasks))
+      for (const it of Object.entries(tasks)) faults.keep(() => cron.add(Object.fromEntries([it])));
+    if (!isTrial) {
+      // what it does may not be undone
+      faults.throwAll();
+      await run('register');
+      plugins.check();
+    }
     const makeMiddleware: MakeMiddleware = isTrial ? () => (_ctx, next) => next() : middlewareOf;
     const own = { dir, load, registry, strapi, ignored, faults, makeMiddleware };
     globals.push(...(await globalsOf(config.tree['middlewares'], own)));
@@ -515,9 +522,10 @@ const globalsOf = async (listed: unknown, deps: GlobalsDeps): Promise<readonly M
 };
 
 const noMiddleware = (name: unknown): CodeFault => {
-  const [, scope = ''] = /^(\w+)::/.exec(String(name)) ?? [];
+  const [, scope = /^[./]/.test(String(name)) ? 'place' : 'package'] = /^(\w+)::/.exec(String(name)) ?? [];
   const why: Readonly<Record<string, string>> = {
-    '': ': install the packages of the project (npm install)',
+    place: ', neither a file nor a folder with an index file, as seen from the folder of the project',
+    package: ': install the packages of the project (npm install)',
     plugin: ', as plugins of others do not run here',
   };
   return new CodeFault(

@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { foldersIn, kebabName } from '../model/files.js';
-import { CodeFault, type LoadModule, moduleAt, modulesIn, nameIn } from './loading/load.js';
+import { CodeFault, type LoadModule, moduleAt, modulesIn, nameIn, newFaults } from './loading/load.js';
 import { type Api, isMembers, type Members, type NamedType, type ProjectCode } from './loading/parts.js';
 import { jsonAt, readExtensions } from './loading/read-extensions.js';
 import { readSchemaFiles, uidOfType } from './loading/schema-files.js';
@@ -17,7 +17,11 @@ export interface ReadOptions {
   readonly ignored: ReadonlySet<string>;
 }
 
-export const readProjectCode = async ({ dir, load, ignored }: ReadOptions): Promise<ProjectCode> => {
+/** Throws a `CodeFault` with all that cannot be loaded. */
+export const readProjectCode = async ({ dir, load: loadOne, ignored }: ReadOptions): Promise<ProjectCode> => {
+  const faults = newFaults();
+  /** Undefined for what cannot be loaded. */
+  const load: LoadModule = (file) => faults.await(() => loadOne(file));
   const isIgnored = (file: string): boolean => ignored.has(nameIn(dir, file));
   const namedTypes: NamedType[] = [];
   const noteType = (loaded: unknown, place: string): void => {
@@ -52,9 +56,12 @@ export const readProjectCode = async ({ dir, load, ignored }: ReadOptions): Prom
     return file === null || isIgnored(file) ? null : file;
   };
   const loadMembers = async (file: string): Promise<Members> => {
-    const loaded = await load(file);
-    if (!isMembers(loaded)) throw new CodeFault(`${path.relative(dir, file)}: export an object`);
-    return loaded;
+    const loaded = await faults.await(async () => {
+      const given = await loadOne(file);
+      if (!isMembers(given)) throw new CodeFault(`${nameIn(dir, file)}: export an object`);
+      return given;
+    });
+    return loaded ?? {};
   };
 
   const apis = new Map<string, Api>();
@@ -66,8 +73,8 @@ export const readProjectCode = async ({ dir, load, ignored }: ReadOptions): Prom
     const same = apis.get(name);
     // v4 would take the last of them without a word
     if (same)
-      throw new CodeFault(
-        `src/api/${same.folder} and src/api/${folder} are both the API "${name}": make them one folder`,
+      faults.add(
+        new CodeFault(`src/api/${same.folder} and src/api/${folder} are both the API "${name}": make them one folder`),
       );
     apis.set(name, {
       name,
@@ -88,7 +95,7 @@ export const readProjectCode = async ({ dir, load, ignored }: ReadOptions): Prom
     }
   }
   const index = fileAt(path.join(dir, 'src'), 'index');
-  return {
+  const found: ProjectCode = {
     apis,
     policies: await loadFolder(path.join(dir, 'src/policies'), true),
     middlewares: await loadFolder(path.join(dir, 'src/middlewares'), true),
@@ -99,6 +106,8 @@ export const readProjectCode = async ({ dir, load, ignored }: ReadOptions): Prom
     namedTypes,
     schemas: readSchemaFiles(dir),
   };
+  faults.throwAll();
+  return found;
 };
 
 /** Folders without any are what is left of another name. */

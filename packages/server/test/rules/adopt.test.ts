@@ -493,6 +493,23 @@ describe('the configuration of v4 is evaluated without the right to change anyth
     expect(out).toContain('Configuration that cannot be evaluated');
   });
 
+  it('secrets with which a start in production is refused are told, and stand in the way there', async () => {
+    const world = await open('sqlite', {
+      ...starter,
+      '.env': 'JWT_SECRET=short\nAPI_TOKEN_SALT=tobemodified\n',
+    });
+    const reasons = 'API_TOKEN_SALT is a placeholder that everybody knows';
+    const elsewhere = await inspect(world.dir, plain);
+    expect(codesOf(elsewhere)).toEqual([]);
+    expect(elsewhere.differences).toContainEqual(
+      expect.objectContaining({ code: 'unfit-secrets', because: expect.stringContaining(reasons) as string }),
+    );
+    const there = await inspect(world.dir, { ...plain, environment: 'production' });
+    expect(there.obstacles).toEqual([
+      expect.objectContaining({ code: 'secrets.unfit', message: expect.stringContaining(reasons) as string }),
+    ]);
+  });
+
   it('no secret of it is printed: in settings, in URLs, in what code throws or prints, in what is no JSON', async () => {
     const world = await open('sqlite', {
       ...starter,

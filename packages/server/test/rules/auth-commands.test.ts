@@ -77,7 +77,15 @@ describe('secrets', () => {
     const production = { NODE_ENV: 'production' };
     expect(() => read(production)).toThrow(/JWT_SECRET and API_TOKEN_SALT are missing/);
     expect(() => read({ ...production, JWT_SECRET: 'x' })).toThrow(/API_TOKEN_SALT is missing/);
-    expect(() => read({ ...production, JWT_SECRET: 'tobemodified', API_TOKEN_SALT: 'x' })).toThrow(StartFault);
+    expect(() => read({ ...production, JWT_SECRET: 'tobemodified', API_TOKEN_SALT: 'x' })).toThrow(
+      /^JWT_SECRET is a placeholder that everybody knows/,
+    );
+    expect(() => read({ ...production, JWT_SECRET: 'toBeModified1', API_TOKEN_SALT: '"tobemodified"' })).toThrow(
+      /^JWT_SECRET and API_TOKEN_SALT are placeholders/,
+    );
+    expect(() => read({ ...production, JWT_SECRET: 'short' })).toThrow(
+      /^JWT_SECRET is too easy to guess[^\n]*\nAPI_TOKEN_SALT is missing/,
+    );
     expect(() => read({ ...production, JWT_SECRET: ' ', API_TOKEN_SALT: '\t' })).toThrow(/are missing/);
     expect(fs.existsSync(path.join(dir, '.env'))).toBe(false);
     expect(read({ ...production, JWT_SECRET: '16 characters at', API_TOKEN_SALT: 'y' }).found).toEqual({

@@ -2,9 +2,10 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CheckReport, check } from '../../src/cli/commands/check.js';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type CheckReport, check, sync } from '../../src/cli/commands/check.js';
 import { StartFault } from '../../src/cli/config.js';
+import type { UnfitSecret } from '../../src/cli/secrets.js';
 import { start } from '../../src/cli/start.js';
 import {
   type CodeFile,
@@ -27,6 +28,7 @@ beforeEach(() => {
   dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-code-'));
 });
 afterEach(() => {
+  vi.unstubAllEnvs();
   process.exitCode = undefined;
   fs.rmSync(dir, { recursive: true });
 });
@@ -358,14 +360,106 @@ describe('check says what the start would refuse of the code, and runs neither r
       `config/middlewares: there is no middleware "global::lost"; once all is well without it, list it in dovetail.config: project: { ignoreCode: ['global::lost'] }`,
       `config/middlewares: there is no middleware "plugin::rest-cache.recv", as plugins of others do not run here; once all is well without it, list it in dovetail.config: project: { ignoreCode: ['plugin::rest-cache.recv'] }`,
       'the route GET /own: there is no policy "global::gone"',
+      'the route GET /own: there is no policy "is-gone"',
       'the route GET /mine: there is no action "api::book.book.mine"',
       'the route GET /own: there is no middleware "global::gone"',
+      'the route GET /own: there is no middleware "./src/gone"',
     ]);
     expect(ok).toBe(false);
     expect(fs.readdirSync(dir).filter((it) => it.startsWith('data.db'))).toEqual([]);
     const { out } = await printed(() => check(dir, { json: false }));
     expect(out).toContain('Of this code the start refuses');
     expect(out).toContain('  the route GET /own: there is no policy "global::gone"\n');
+  });
+
+  it('all modules that cannot be loaded at once', async () => {
+    const broken = (what: string): string => `throw new Error('${what}');`;
+    const { refused } = await checked({
+      'src/api/book/controllers/own.js': broken('controller'),
+      [route]: broken('router'),
+      'src/api/book/content-types/book/lifecycles.js': 'module.exports = 1;',
+      'src/policies/broken.js': broken('policy'),
+      'src/extensions/users-permissions/strapi-server.js': broken('extension'),
+      'src/index.js': broken('index'),
+    });
+    expect(refused).toEqual([
+      expect.stringMatching(/^src\/api\/book\/controllers\/own\.js:1: cannot be loaded: controller/),
+      expect.stringMatching(/^src\/api\/book\/routes\/book\.js:1: cannot be loaded: router/),
+      'src/api/book/content-types/book/lifecycles.js: export an object',
+      expect.stringMatching(/^src\/policies\/broken\.js:1: cannot be loaded: policy/),
+      expect.stringMatching(/^src\/extensions\/users-permissions\/strapi-server\.js:1: cannot be loaded: extension/),
+      expect.stringMatching(/^src\/index\.js:1: cannot be loaded: index/),
+    ]);
+  });
+
+  it('all files of config/ that cannot be evaluated at once', async () => {
+    const fails = (what: string): string => `module.exports = () => { throw new Error('${what}'); };`;
+    const files = { 'config/server.js': fails('no server'), 'config/env/test/plugins.js': fails('no plugins') };
+    await expect(checked(files)).rejects.toThrow(
+      /config\/server\.js:1: cannot be evaluated: no server\nconfig\/env\/test\/plugins\.js:1: cannot be evaluated: no plugins/,
+    );
+  });
+
+  it('extensions, types that are not there, tasks and routes without a path at once', async () => {
+    const { refused } = await checked({
+      'src/extensions/users-permissions/strapi-server.js': `module.exports = () => { throw new Error('extended'); };`,
+      'src/extensions/upload/strapi-server.js': `module.exports = () => { throw new Error('extended, too'); };`,
+      'src/api/book/controllers/book.js': `module.exports = require('@strapi/strapi').factories.createCoreController('api::book.bok', {});`,
+      'src/api/book/services/book.js': `module.exports = require('@strapi/strapi').factories.createCoreService('api::book.boook', {});`,
+      'src/api/book/routes/own.js': `module.exports = { routes: [{ method: 'GET' }, { path: '/x' }] };`,
+      'src/api/book/routes/other.js': guardedBy(`policies: ['gone']`),
+      'config/server.js': `module.exports = { cron: { enabled: true, tasks: { '1 2': () => 1, '* * * * *': 1 } } };`,
+    });
+    expect(refused).toEqual([
+      expect.stringMatching(/^src\/extensions\/upload\/strapi-server\.js:1: the extension failed: extended, too/),
+      expect.stringMatching(/^src\/extensions\/users-permissions\/strapi-server\.js:1: the extension failed: extended/),
+      expect.stringMatching(/^src\/api\/book\/controllers\/book\.js: createCoreController "api::book\.bok"/),
+      expect.stringMatching(/^src\/api\/book\/services\/book\.js: createCoreService "api::book\.boook"/),
+      expect.stringMatching(/^the rule of the cron task "1 2" cannot be read/),
+      'the cron task "* * * * *" has no function',
+      'src/api/book/routes: a route needs a method, a path and a handler: {"method":"GET"}',
+      'src/api/book/routes: a route needs a method, a path and a handler: {"path":"/x"}',
+      'the route GET /own: there is no policy "gone"',
+    ]);
+  });
+
+  it('a place that leads nowhere, without advice about packages; and middlewares that v4 does not have', async () => {
+    const report = await checked({
+      'config/middlewares.js': `module.exports = ['strapi::errors', 'strapi::nope', { resolve: './src/gone' }, { resolve: 'gone' }];`,
+    });
+    expect(report.refused).toEqual([
+      expect.stringContaining(
+        'there is no middleware "./src/gone", neither a file nor a folder with an index file, as',
+      ),
+      expect.stringContaining('there is no middleware "gone": install the packages of the project (npm install)'),
+    ]);
+    expect(report.settings.filter((it) => it.verdict === 'not supported')).toMatchObject([
+      { v4Name: 'middlewares.strapi::nope', note: 'v4 has no such middleware, and does not start with it' },
+    ]);
+  });
+
+  it.each<readonly [string, string, Readonly<Record<string, string>>, readonly UnfitSecret[]]>([
+    ['one that is missing', 'production', { API_TOKEN_SALT: 's' }, [{ name: 'JWT_SECRET', why: 'missing' }]],
+    ['an easy one', 'development', { JWT_SECRET: 'short' }, [{ name: 'JWT_SECRET', why: 'too easy to guess' }]],
+    [
+      'placeholders',
+      'production',
+      { JWT_SECRET: 'tobemodified', API_TOKEN_SALT: 'tobemodified1' },
+      [
+        { name: 'JWT_SECRET', why: 'a placeholder' },
+        { name: 'API_TOKEN_SALT', why: 'a placeholder' },
+      ],
+    ],
+  ])('secrets with which production does not start: %s', async (_title, environment, given, secrets) => {
+    writeFiles(dir, { ...sound, '.env': 'DATABASE_FILENAME=data.db\n' });
+    vi.stubEnv('NODE_ENV', environment);
+    for (const [name, it] of Object.entries(given)) vi.stubEnv(name, it);
+    await printed(() => sync(dir, { dryRun: false, publishDrafts: [] }));
+    const report = JSON.parse((await printed(() => check(dir, { json: true }))).out) as CheckReport;
+    expect(report).toMatchObject({ secrets, ok: environment !== 'production' });
+    const { out } = await printed(() => check(dir, { json: false }));
+    const names = secrets.map((it) => it.name).join(' and ');
+    expect(out).toContain(`with which a start in production is refused:\n  ${names} `);
   });
 
   it.each<readonly [string, Files, RegExp]>([
@@ -400,6 +494,22 @@ describe('check says what the start would refuse of the code, and runs neither r
 describe('where code runs', () => {
   const kinds = (ignoreCode: string[] = []): Readonly<Record<string, string>> =>
     Object.fromEntries(findCode(dir, { runCode: true, ignoreCode }).map(({ file, kind }) => [file, kind]));
+
+  it('files of config/env are read with the NODE_ENV that their folder names', () => {
+    writeFiles(dir, { 'config/env/production/server.js': '', 'config/env/development/server.js': '' });
+    const described = (environment?: string) =>
+      findCode(dir, { runCode: true, ignoreCode: [], environment }).map(describeCode);
+    const read = 'its settings are read';
+    const unread = 'not needed (it is read with the NODE_ENV that its folder names)';
+    expect(described()).toEqual([
+      `config/env/development/server.js: ${read}`,
+      `config/env/production/server.js: ${unread}`,
+    ]);
+    expect(described('production')).toEqual([
+      `config/env/development/server.js: ${unread}`,
+      `config/env/production/server.js: ${read}`,
+    ]);
+  });
 
   it('each file runs, is read, is not needed or does not run', () => {
     writeFiles(dir, {

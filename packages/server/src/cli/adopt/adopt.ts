@@ -26,9 +26,11 @@ import {
 } from '../config.js';
 import { readStored, readUnlocalized, storedColumns } from '../layout.js';
 import { compareDatabase } from '../project.js';
+import { describeUnfit } from '../secrets.js';
 import {
   type CodeFile,
   declaredRoutes,
+  type FindOptions,
   findCode,
   findHandlers,
   isUnwatched,
@@ -47,7 +49,14 @@ import { judgeRequests } from './requests.js';
 import type { Hide } from './secrets.js';
 import { describeServed, differencesOf, ownRoutesOf, readProviders } from './served.js';
 import { planServing, planStart } from './serving.js';
-import { compareSettings, type DatabaseAddress, environmentOf, findAddress, settingsOf } from './settings.js';
+import {
+  compareSettings,
+  type DatabaseAddress,
+  environmentOf,
+  findAddress,
+  settingsOf,
+  unfitSecretsOf,
+} from './settings.js';
 import { newTables, type Tables } from './tables.js';
 import { readV4Config, type V4Config } from './v4-config.js';
 
@@ -101,7 +110,14 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
       message: `${guards.length === 1 ? 'A setting' : `${guards.length} settings`} of config/ may restrict access and ${guards.length === 1 ? 'is' : 'are'} not supported, so the start is refused: ${guards.map((it) => `${it.v4Name}: ${it.note}`).join('; ')}`,
       cure: 'Say in dovetail.config what is to be, or list the files of config/ there: project.ignoreCode; none of their settings are read then.',
     });
-  const code = codeOf(project.dir, config, obstacles);
+  const unfit = environment === 'production' ? unfitSecretsOf(v4) : [];
+  if (unfit.length > 0)
+    obstacles.push({
+      code: 'secrets.unfit',
+      message: `The start in production is refused: ${describeUnfit(unfit).join('; ')}`,
+      cure: 'Give v4 and Dovetail the same new secrets. With another JWT_SECRET everyone has to log in again, with another API_TOKEN_SALT tokens have to be made anew.',
+    });
+  const code = codeOf(project.dir, { ...config.project, environment }, obstacles);
   const loaded = loadModel(project.dir, { ...config.api.responses, customFields: config.customFields });
   const model = modelOf(loaded, config, obstacles);
   const settings = compareSettings(v4Settings, config).map((it) => ({
@@ -288,14 +304,14 @@ const ownConfig = async (dir: string, obstacles: Obstacle[]): Promise<FoundConfi
   }
 };
 
-const codeOf = (dir: string, { project }: Config, obstacles: Obstacle[]): Code => {
+const codeOf = (dir: string, options: FindOptions, obstacles: Obstacle[]): Code => {
   let files: readonly CodeFile[];
   try {
-    files = findCode(dir, project);
+    files = findCode(dir, options);
   } catch (fault) {
     if (!(fault instanceof StartFault)) throw fault;
     obstacles.push({ code: 'config.invalid', message: fault.message, cure: 'Mend the configuration file.' });
-    files = findCode(dir, { ...project, ignoreCode: [] });
+    files = findCode(dir, { ...options, ignoreCode: [] });
   }
   const routes = declaredRoutes(dir, files);
   const facts = files.map(
@@ -321,7 +337,7 @@ const codeOf = (dir: string, { project }: Config, obstacles: Obstacle[]): Code =
     obstacles.push({
       code: 'code.guards',
       message: `${guards.length === 1 ? 'A file may restrict access, and is not run' : `${guards.length} files may restrict access, and are not run`}, so the start is refused: ${guards.slice(0, 3).join(', ')}${guards.length > 3 ? ` and ${guards.length - 3} more, below` : ''}`,
-      cure: `${project.runCode ? 'Do' : 'Remove project.runCode from dovetail.config, so that the code runs. Or do'} what they do with permissions, or with handlers (src/api/<name>/handlers.ts), and list them in dovetail.config: project.ignoreCode.`,
+      cure: `${options.runCode ? 'Do' : 'Remove project.runCode from dovetail.config, so that the code runs. Or do'} what they do with permissions, or with handlers (src/api/<name>/handlers.ts), and list them in dovetail.config: project.ignoreCode.`,
     });
   return { files, facts: [...facts, ...handlers] };
 };

@@ -38,6 +38,7 @@ export type ObstacleCode =
   | 'code.guards'
   | 'settings.exposed'
   | 'settings.guards'
+  | 'secrets.unfit'
   | 'database.unknown'
   | 'database.unsupported'
   | 'database.missing'

@@ -5,10 +5,11 @@ import { limits } from '../../limits.js';
 import { kebabName } from '../../model/files.js';
 import type { EntryType, Model } from '../../model/model.js';
 import type { Config } from '../config.js';
+import { describeUnfit } from '../secrets.js';
 import type { PluginVerdict } from '../v4project/plugins.js';
 import { objectAt, valueAt } from '../v4project/values.js';
 import type { CodeFact, ContentFacts, DatabaseFacts, Difference, ServedFacts, Setting } from './report.js';
-import { secretsOf } from './settings.js';
+import { secretsOf, unfitSecretsOf } from './settings.js';
 import type { Tables } from './tables.js';
 import type { V4Config } from './v4-config.js';
 import { counted } from './words.js';
@@ -269,6 +270,17 @@ const looks: readonly Look[] = [
           because: `${lost.join(' and ')} ${lost.length === 1 ? 'is' : 'are'} neither in .env nor in the environment of this command`,
           message:
             'Set the values that v4 runs with. Otherwise new ones are generated: with another JWT_SECRET everyone has to log in again, with another API_TOKEN_SALT no API token is known.',
+        };
+  },
+  ({ v4 }) => {
+    const unfit = unfitSecretsOf(v4);
+    return unfit.length === 0 || v4.environment === 'production'
+      ? null
+      : {
+          code: 'unfit-secrets',
+          because: describeUnfit(unfit).join('; '),
+          message:
+            'A start with NODE_ENV=production is refused with that. With another JWT_SECRET everyone has to log in again.',
         };
   },
   ({ content, config }) =>

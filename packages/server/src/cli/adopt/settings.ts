@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type Config, type Environment, environmentSchema } from '../config.js';
+import { type UnfitSecret, unfitSecrets } from '../secrets.js';
 import {
   type DatabaseVariables,
   databaseOf,
@@ -193,6 +194,12 @@ export const secretsOf = (config: V4Config): readonly Secret[] => {
       part: admin,
     },
   ];
+};
+
+/** Those that v4 has, and a start in production refuses. */
+export const unfitSecretsOf = (config: V4Config): readonly UnfitSecret[] => {
+  const given = Object.fromEntries(secretsOf(config).map(({ name, value }) => [name, value ?? undefined]));
+  return unfitSecrets(given, {}).filter(({ why }) => why !== 'missing');
 };
 
 // ---- settings

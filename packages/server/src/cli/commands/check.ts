@@ -31,6 +31,7 @@ import {
   typesInWords,
 } from '../project.js';
 import { warnOfRenames } from '../renamed.js';
+import { describeUnfit, type UnfitSecret, unfitSecrets } from '../secrets.js';
 import {
   type CodeFile,
   type CodeVerdict,
@@ -69,6 +70,8 @@ export interface CheckReport {
   readonly code: readonly CodeReport[];
   /** What the start would refuse of code: guards that do not run, and what code that runs lacks, such as a policy that is not there. */
   readonly refused: readonly string[];
+  /** Secrets that a start in production refuses; outside of it missing ones are generated, so they are not named. */
+  readonly secrets: readonly UnfitSecret[];
   /** Settings of v4's `config/`; those that are not supported and guard access refuse the start. */
   readonly settings: readonly SettingReport[];
   readonly missing: DatabaseParts & { readonly indexes: readonly NamedIndex[] };
@@ -84,8 +87,8 @@ export interface CheckReport {
   /** Names of Dovetail's own indexes that the next start drops: no longer configured, or unfinished. */
   readonly surplusIndexes: readonly string[];
 }
-/** Without what only the code itself can tell. */
-type Compared = Omit<CheckReport, 'refused'>;
+/** Without what the database has nothing to do with. */
+type Compared = Omit<CheckReport, 'refused' | 'secrets'>;
 /** A file of v4, and what becomes of it. */
 export type CodeReport = CodeFile & CodeVerdict;
 /** A setting of v4, without its value, which may be a secret. `name`: that of dovetail.config, or a variable. */
@@ -116,7 +119,11 @@ export const check = async (dir: string, { json }: CheckOptions): Promise<void> 
     const compared = reportOf(project, diff, stored, await readUnlocalized(project.model, db, diff), db);
     const guards = project.code.filter(isUnwatched).map((it) => `${it.file}: ${guardReason(it)}`);
     const refused = [...guards, ...(await refusedCode(project, db))];
-    const report: CheckReport = { ...compared, ok: compared.ok && refused.length === 0, refused };
+    const isProduction = project.env.NODE_ENV === 'production';
+    const unfit = unfitSecrets(project.env, { withAdmins: project.config.studio === true });
+    const secrets = unfit.filter(({ why }) => isProduction || why !== 'missing');
+    const isRefused = refused.length > 0 || (isProduction && secrets.length > 0);
+    const report: CheckReport = { ...compared, ok: compared.ok && !isRefused, refused, secrets };
     process.stdout.write(`${json ? JSON.stringify(report, null, 2) : inWords(report, project, diff, stored)}\n`);
     if (!report.ok) process.exitCode = 1;
   } finally {
@@ -288,6 +295,7 @@ const inWords = (report: CheckReport, { model }: Project, diff: TableDiff, store
     "Settings of v4's config/ that are not supported:",
     report.settings.filter((it) => it.verdict === 'not supported').map(describeSetting),
   );
+  const secrets = section('Secrets with which a start in production is refused:', describeUnfit(report.secrets));
   const body = [
     section('Missing, added by sync or the next start:', [
       ...diff.missingTables.map((it) => `table  ${it.name} (${countOf(it.columns.length, 'column')})`),
@@ -312,5 +320,5 @@ const inWords = (report: CheckReport, { model }: Project, diff: TableDiff, store
     report.ownIndexes.map(indexLine),
   );
   const agreed = body === '' ? '\nModel and database agree.\n' : body;
-  return `${typesInWords(model)}, ${report.database}\n${schema}${code}${refused}${settings}${agreed}${own}`.trimEnd();
+  return `${typesInWords(model)}, ${report.database}\n${schema}${code}${refused}${settings}${secrets}${agreed}${own}`.trimEnd();
 };

@@ -97,6 +97,7 @@ const unused: readonly (readonly [RegExp, string])[] = [
   [/^src\/plugins\//, 'config/plugins does not enable it'],
   [/\/documentation$/, 'the plugin documentation writes it; GET /api/openapi.json describes the API instead'],
   [/^\.env\./, 'it is read only if ENV_PATH names it, as in v4'],
+  [/^config\/env\//, 'it is read with the NODE_ENV that its folder names'],
   [/\.patch$/, 'it changes a package that is not of Strapi, wherever that is installed'],
   [/^[^/]+$/, 'v4 does not load it by itself'],
 ];
@@ -142,14 +143,20 @@ export const openActions = (projectDir: string, code: readonly CodeFile[]): read
     .filter(({ file, kind }) => kind === 'run' && isRoute.test(file))
     .flatMap(({ file }) => readOpenActions(bare(textOf(projectDir, file))));
 
+export interface FindOptions extends Pick<Config['project'], 'ignoreCode'> {
+  /** Whether the server runs what it can. */
+  readonly runCode: boolean;
+  /** `NODE_ENV`, which selects `config/env/NAME`. */
+  readonly environment?: string | undefined;
+}
+
 /**
  * Every file that v4 would run, and those of plugins that it loads from the project, sorted by name. Throws a `StartFault`
  * for a name in `ignoreCode` that matches none.
- * @param settings `runCode`: whether the server runs what it can.
  */
 export const findCode = (
   projectDir: string,
-  { ignoreCode, runCode }: Pick<Config['project'], 'ignoreCode' | 'runCode'>,
+  { ignoreCode, runCode, environment = 'development' }: FindOptions,
 ): readonly CodeFile[] => {
   const plugins = localPlugins(projectDir);
   const found = [...places, ...plugins.places].flatMap((place) => filesAt(projectDir, place.split('/')));
@@ -188,7 +195,7 @@ export const findCode = (
     const ignored = ignoring.some((name) => covers(name, file));
     if (file.startsWith('src/plugins/') && !plugins.isEnabled(file))
       return { file, kind: 'unused', ignored, absent: [] };
-    const kind = runCode && !ignored ? kindWhereCodeRuns(place, byText) : byText;
+    const kind = runCode && !ignored ? kindWhereCodeRuns(place, byText, environment) : byText;
     const absent = kind === 'run' || kind === 'unused' ? absentUses(place, source, { keepsSessions }) : [];
     const failsOpen =
       kind === 'run' &&
@@ -281,8 +288,9 @@ const mayGuardFile =
 /** What it uses that is not here throws, and what it guards would be open to all. */
 const catchesErrors = /\bcatch\s*[({]|\.\s*catch\b/;
 
-const kindWhereCodeRuns = (file: string, kind: CodeFile['kind']): CodeFile['kind'] => {
-  if (/^config\/(?:env\/[^/]+\/)?[^/]+$/.test(file)) return 'config';
+const kindWhereCodeRuns = (file: string, kind: CodeFile['kind'], environment: string): CodeFile['kind'] => {
+  const [config, selected = environment] = /^config\/(?:env\/([^/]+)\/)?[^/]+$/.exec(file) ?? [];
+  if (config !== undefined) return selected === environment ? 'config' : 'unused';
   if (kind === 'default' || kind === 'router') return kind;
   if (runs.test(file)) return 'run';
   return isImported.test(file) ? 'unused' : kind;

@@ -68,7 +68,8 @@ export interface Setup {
 /** Reads dovetail.config, the environment and `config/` of v4. */
 export const readSetup = async (dir: string): Promise<Setup> => {
   const found = await readConfig(dir);
-  const code = findCode(dir, found.config.project);
+  const { NODE_ENV: environment } = readVariables(dir, outsideVariables());
+  const code = findCode(dir, { ...found.config.project, environment });
   const v4 = await openV4(dir, found, code);
   const env = readEnvironment(dir, outsideVariables(), v4.settings);
   return { config: withV4Settings(found, v4.settings), env, code, v4 };

@@ -234,25 +234,24 @@ const api: Readonly<Record<string, Rule>> = {
 
 // ---- config/admin
 
-const admin = (value: unknown, values: V4Values): readonly V4Setting[] => {
-  const rules: Readonly<Record<string, Rule>> = {
-    'auth.secret': toVariable('ADMIN_JWT_SECRET'),
-    'apiToken.salt': toVariable('API_TOKEN_SALT'),
-  };
-  if (!isPlain(value)) return [];
-  const known = walk(pick(value, ['auth.secret', 'apiToken.salt']), 'admin', rules, values);
-  const others = Object.keys(value).filter((it) => it !== 'auth' && it !== 'apiToken');
-  return [...known, ...others.map((it) => notNeeded(`admin.${it}`, value[it], panel))];
+const admin: Readonly<Record<string, Rule>> = {
+  'auth.secret': toVariable('ADMIN_JWT_SECRET'),
+  'apiToken.salt': toVariable('API_TOKEN_SALT'),
+  ...Object.fromEntries(
+    [
+      ...['url', 'path', 'host', 'port', 'autoOpen', 'serveAdminPanel', 'watchIgnoreFiles', 'rateLimit.*'],
+      ...[
+        'auth.options.*',
+        'auth.events.*',
+        'auth.providers',
+        'forgotPassword.*',
+        'transfer.*',
+        'flags.*',
+        'auditLogs.*',
+      ],
+    ].map((name) => [name, ignored(panel)]),
+  ),
 };
-
-const pick = (value: Plain, names: readonly string[]): Plain =>
-  Object.fromEntries(
-    names.flatMap((name) => {
-      const [part = '', key = ''] = name.split('.');
-      const found = valueAt(value[part], key);
-      return found === undefined ? [] : [[part, { [key]: found }]];
-    }),
-  );
 
 // ---- config/database
 
@@ -296,10 +295,10 @@ const middlewares = (value: unknown, values: V4Values): readonly V4Setting[] => 
           return [notSupported(`middlewares.${shown}`, shown, 'it does not run: project.ignoreCode lists it')];
         return [obeyed(`middlewares.${shown}`, shown, null, 'it runs')];
       }
-      if (own === undefined) return [];
       const at = `middlewares.${name}`;
       const rules = builtIn[name];
-      return rules ? walk(own, at, rules, values) : [notSupported(at, own, 'it is not known here')];
+      if (!rules) return [notSupported(at, own ?? name, 'v4 has no such middleware, and does not start with it')];
+      return own === undefined ? [] : walk(own, at, rules, values);
     }),
     // without the middleware v4 answers no other origin
     ...(isOn('strapi::cors') ? [] : [obeyed('middlewares.strapi::cors', 'absent', config('cors.origin', []))]),
@@ -399,6 +398,7 @@ const builtIn: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
   'strapi::query': { '.*': ignored('bounds of queries are in docs/limits.md') },
   'strapi::poweredBy': { '.*': ignored('the header is not sent') },
   'strapi::responseTime': { '.*': ignored('the header is not sent') },
+  'strapi::responses': { '.*': refused('functions for statuses are not called') },
   'strapi::favicon': { '.*': ignored(panel) },
   'strapi::public': { '.*': ignored('uploads alone are served from public') },
   'strapi::compression': { '.*': ignored('responses are compressed') },
@@ -682,7 +682,7 @@ const pluginRules: Readonly<Record<string, (own: unknown, at: string, values: V4
 const readers: Readonly<Record<PartName, (value: unknown, values: V4Values) => readonly V4Setting[]>> = {
   server: (value, values) => walk(value, 'server', server, values),
   api: (value, values) => walk(value, 'api', api, values),
-  admin,
+  admin: (value, values) => (isPlain(value) ? walk(value, 'admin', admin, values) : []),
   database,
   middlewares,
   plugins,

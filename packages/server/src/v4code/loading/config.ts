@@ -5,7 +5,7 @@ import has from 'lodash/has.js';
 import merge from 'lodash/merge.js';
 import set from 'lodash/set.js';
 import { describeFault, type Env, placeInDist, withoutExit } from './env.js';
-import { CodeFault, type LoadModule, modulesIn, nameIn } from './load.js';
+import { CodeFault, type LoadModule, modulesIn, nameIn, newFaults } from './load.js';
 
 /** The configuration as a tree; its members can be read as plain properties too. */
 export interface CodeConfig {
@@ -34,18 +34,22 @@ export const readCodeConfig = async ({ dir, env, environment, load, ignored }: C
       throw new CodeFault(describeFault(fault, dir, { file, what: 'cannot be evaluated' }), { cause: fault });
     }
   };
+  const faults = newFaults();
   const readFolder = async (folder: string): Promise<Record<string, unknown>> => {
     const found: Record<string, unknown> = {};
     for (const { name, file } of modulesIn(folder, { withJson: true })) {
       if (ignored.has(nameIn(dir, file))) continue;
       // v4 runs what tsc has written to `dist`, and files look around themselves by `__dirname`
       const place = placeInDist(dir, file);
-      found[name] = await withoutExit(async () => evaluated(await load(file, place), nameIn(dir, file)));
+      found[name] = await faults.await(() =>
+        withoutExit(async () => evaluated(await load(file, place), nameIn(dir, file))),
+      );
     }
     return found;
   };
   const own = await readFolder(path.join(dir, 'config'));
   const tree: Record<string, unknown> = merge({}, own, await readFolder(path.join(dir, 'config/env', environment)));
+  faults.throwAll();
   // functions of a module are kept by `merge`, lists are not merged but replaced
   tree['environment'] = environment;
   // `config/plugins` as `config.get` names it: `plugin.upload.sizeLimit`

@@ -17,6 +17,8 @@ export class CodeFault extends Error {}
 export interface Faults {
   /** What the work makes; undefined if it throws a fault, which is kept. */
   keep<T>(work: () => T): T | undefined;
+  /** The same for work that takes time. */
+  await<T>(work: () => Promise<T>): Promise<T | undefined>;
   add(fault: unknown): void;
   throwAll(): void;
 }
@@ -37,6 +39,14 @@ export const newFaults = (
     keep: (work) => {
       try {
         return work();
+      } catch (fault) {
+        add(fault);
+        return undefined;
+      }
+    },
+    await: async (work) => {
+      try {
+        return await work();
       } catch (fault) {
         add(fault);
         return undefined;

@@ -5,7 +5,7 @@ import { accountEndpoints } from '../../accounts/endpoints.js';
 import type { Uid } from '../../model/model.js';
 import { type AddedRoutes, declaredRoutes, newAddedRoutes } from '../added-routes.js';
 import type { CodeConfig } from '../loading/config.js';
-import { CodeFault } from '../loading/load.js';
+import { CodeFault, type Faults } from '../loading/load.js';
 import {
   type Callable,
   type DeclaredRoute,
@@ -55,8 +55,8 @@ export interface Plugins {
   readonly actions: readonly Action[];
   /** Those of `strapi.server.routes`, which v4's plugins use too. */
   readonly added: AddedRoutes;
-  /** Lets the project's extensions change the plugins. @returns the hooks that they give to content types, by uid. */
-  extend(extensions: Extensions): Promise<ReadonlyMap<Uid, Members>>;
+  /** Lets the project's extensions change the plugins. @param faults takes theirs. @returns the hooks that they give to content types, by uid. */
+  extend(extensions: Extensions, faults: Faults): Promise<ReadonlyMap<Uid, Members>>;
   /** Refuses extensions of services that the server would have to ask, and warns of others that it does not ask. */
   check(): void;
   /** The codes of mails that code looks for by itself, since it has replaced the action that takes them; the log tells. */
@@ -383,7 +383,7 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
       });
       return [...placed, ...removed];
     },
-    extend: async ({ byPlugin, skipped, installed }) => {
+    extend: async ({ byPlugin, skipped, installed }, faults) => {
       for (const [name, plugin] of absentPlugins({
         config,
         installed,
@@ -398,8 +398,8 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
       const hooks = new Map<Uid, Members>();
       for (const [name, extension] of byPlugin) {
         extended.set(name, extension);
-        const given = await extendPlugin({ name, plugin: plugins[name]!, extension });
-        for (const [uid, it] of given) hooks.set(uid, it);
+        const given = await faults.await(() => extendPlugin({ name, plugin: plugins[name]!, extension }));
+        for (const [uid, it] of given ?? []) hooks.set(uid, it);
         for (const [type, { schema }] of Object.entries(plugins[name]!.contentTypes))
           deps.say(`plugin::${name}.${type}`, unreadOf(schema));
       }

@@ -6,7 +6,7 @@ import type { Caller } from '../../access/access.js';
 import { isThenable, type Ready, whenReady } from '../../ready.js';
 import { ADDED } from '../added-routes.js';
 import { describeFault } from '../loading/env.js';
-import { CodeFault } from '../loading/load.js';
+import { CodeFault, newFaults } from '../loading/load.js';
 import {
   type Callable,
   type CoreAction,
@@ -66,7 +66,7 @@ export const chainOf = (placed: PlacedRoute, deps: ChainDeps): Chain => {
   const { declared, namespace, info } = placed;
   const { native } = deps;
   const where = `the route ${declared.method} ${declared.path}`;
-  const { action, name, isCore } = actionOf(placed, deps, where);
+  const { action, name, isCore, strategies, policies, middlewares } = partsOf(placed, deps, where);
   const scope = name === null ? null : scopeOf(name, namespace);
   const config = withScope(declared.config ?? {}, scope);
   const route = { ...declared, method: declared.method, config, info: { ...declared.info, ...info } };
@@ -74,14 +74,11 @@ export const chainOf = (placed: PlacedRoute, deps: ChainDeps): Chain => {
   /** Whether the server runs the action by itself: no controller, service or hook of the project takes part. */
   const isPlain = (): boolean => named !== null && isCore() && deps.isPlain(named.uid, named.action);
   const isUnguarded = (config.policies ?? []).length === 0 && (config.middlewares ?? []).length === 0;
-  const strategies = strategiesOf(config.auth, where);
   const authenticated = authentication(
     config.auth,
     { scope, strategies, isPlain: () => isUnguarded && isPlain() },
     deps,
   );
-  const policies = (config.policies ?? []).map((it) => policyStep(it, namespace, deps, where));
-  const middlewares = (config.middlewares ?? []).map((it) => middlewareStep(it, namespace, deps, where));
   const steps = [...middlewares, ...action];
   const [first] = steps;
   const act = steps.length === 1 && first ? first : compose(steps);
@@ -112,6 +109,27 @@ export const chainOf = (placed: PlacedRoute, deps: ChainDeps): Chain => {
       isPlain,
     },
   };
+};
+
+interface Parts extends RouteAction {
+  readonly strategies: readonly string[] | null;
+  readonly policies: readonly Policy[];
+  readonly middlewares: readonly Middleware[];
+}
+
+/** What the route names. Throws one `CodeFault` with all that is not there. */
+const partsOf = (placed: PlacedRoute, deps: ChainDeps, where: string): Parts => {
+  const { declared, namespace } = placed;
+  const { auth, policies = [], middlewares = [] } = declared.config ?? {};
+  const faults = newFaults();
+  const action = faults.keep(() => actionOf(placed, deps, where));
+  const parts = {
+    strategies: faults.keep(() => strategiesOf(auth, where)) ?? null,
+    policies: policies.flatMap((it) => faults.keep(() => policyStep(it, namespace, deps, where)) ?? []),
+    middlewares: middlewares.flatMap((it) => faults.keep(() => middlewareStep(it, namespace, deps, where)) ?? []),
+  };
+  faults.throwAll();
+  return { ...action!, ...parts };
 };
 
 /** As v4 fills it in: a route whose handler is a name asks for the permission of that action, unless it names others. */
@@ -195,18 +213,16 @@ const refuseWithoutScope = ({ state }: Koa.Context, caller: Caller): void => {
   if (strategy.name === 'api-token' && !caller.may('')) throw new ForbiddenError();
 };
 
-/** What the action is called with: koa's context and next. */
-const actionOf = (
-  { declared, namespace }: PlacedRoute,
-  { registry }: ChainDeps,
-  where: string,
-): {
+interface RouteAction {
+  /** Called with koa's context and next. */
   readonly action: readonly Middleware[];
   /** The whole one of the action; null for functions. */
   readonly name: string | null;
   /** Whether the server's own action answers, as it is. */
   readonly isCore: () => boolean;
-} => {
+}
+
+const actionOf = ({ declared, namespace }: PlacedRoute, { registry }: ChainDeps, where: string): RouteAction => {
   const { handler } = declared;
   const functions = Array.isArray(handler) ? handler : [handler];
   if (functions.every(isCallable))

@@ -4,7 +4,7 @@ import { orNearest } from '../../errors.js';
 import { kebabName } from '../../model/files.js';
 import type { EntryType, Uid } from '../../model/model.js';
 import type { AddedRoutes } from '../added-routes.js';
-import { CodeFault } from '../loading/load.js';
+import { CodeFault, type Faults } from '../loading/load.js';
 import {
   type Api,
   type Callable,
@@ -57,12 +57,14 @@ export interface RegistryDeps {
   readonly strapi: unknown;
   readonly coreController: (type: EntryType) => Members;
   readonly coreService: (type: EntryType) => Members;
+  /** Takes those of files that name a type which is not there. */
+  readonly faults: Faults;
   readonly coreRouters: readonly { readonly uid: Uid; bind(types: ContentTypes): void }[];
 }
 
 export const newRegistry = (deps: RegistryDeps): Registry => {
   const { code, types, plugins, strapi } = deps;
-  refuseUnknownTypes(code, types);
+  for (const it of unknownTypes(code, types)) deps.faults.add(it);
   // `register` may look at their routes
   for (const it of deps.coreRouters) it.bind(types);
   const made = { controllers: new Map<string, Made>(), services: new Map<string, Made>() };
@@ -215,14 +217,16 @@ const placeOf = (name: string): { readonly api: string; readonly local: string }
  * What such a file says would be for no type, and the type would be served without it. A controller or service of a type that is
  * gone is neither: it may stay, as in v4.
  */
-const refuseUnknownTypes = ({ namedTypes }: ProjectCode, types: ContentTypes): void => {
+const unknownTypes = ({ namedTypes }: ProjectCode, types: ContentTypes): readonly CodeFault[] => {
   const known = [...types.keys()].filter((it) => it.startsWith('api::'));
-  for (const { file, what, uid } of namedTypes.filter((it) => !types.has(it.uid))) {
-    const near = orNearest(uid, known);
-    const [, api = '', local = ''] = /^src\/api\/([^/]+)\/(?:controllers|services)\/([^/]+)\.\w+$/.exec(file) ?? [];
-    if (api !== '' && near === '' && !types.has(`api::${kebabName(api)}.${kebabName(local)}`)) continue;
-    throw new CodeFault(
-      `${file}: ${what === 'lifecycles' ? 'these are lifecycles of' : what} "${uid}", and there is no such content type${near}; remove the file if it is of a type that is gone`,
-    );
-  }
+  return namedTypes
+    .filter((it) => !types.has(it.uid))
+    .flatMap(({ file, what, uid }) => {
+      const near = orNearest(uid, known);
+      const [, api = '', local = ''] = /^src\/api\/([^/]+)\/(?:controllers|services)\/([^/]+)\.\w+$/.exec(file) ?? [];
+      if (api !== '' && near === '' && !types.has(`api::${kebabName(api)}.${kebabName(local)}`)) return [];
+      return new CodeFault(
+        `${file}: ${what === 'lifecycles' ? 'these are lifecycles of' : what} "${uid}", and there is no such content type${near}; remove the file if it is of a type that is gone`,
+      );
+    });
 };

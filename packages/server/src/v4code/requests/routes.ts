@@ -18,7 +18,7 @@ import {
 } from '../loading/parts.js';
 import { type Chain, type ChainDeps, chainOf, type PlainRoute, scopeOf } from './chains.js';
 import type { CoreRouterOptions } from './core.js';
-import type { ContentTypes } from './registry.js';
+import type { ContentTypes, Registry } from './registry.js';
 
 export interface CodeRoute extends Chain {
   readonly method: string;
@@ -303,8 +303,8 @@ const matcher = (path: string): MatchFunction => {
   }
 };
 
-const placedRoutes = ({ registry, types }: RouteDeps): readonly PlacedRoute[] => [
-  ...registry.routers.flatMap(({ api, folder, router }) => {
+const placedRoutes = ({ registry, types, faults }: RouteDeps): readonly PlacedRoute[] => {
+  const placedOf = ({ api, folder, router }: Registry['routers'][number]): readonly PlacedRoute[] => {
     if (router instanceof CoreRouterDefinition) router.bind(types);
     else registry.bindRouters(types);
     if (!isMembers(router)) throw new CodeFault(`src/api/${folder}/routes: export an object with routes`);
@@ -317,9 +317,12 @@ const placedRoutes = ({ registry, types }: RouteDeps): readonly PlacedRoute[] =>
       // whatever the router and the route say, as in v4
       info: { apiName: api, type: 'content-api' },
     }));
-  }),
-  ...registry.pluginRoutes,
-];
+  };
+  return [
+    ...registry.routers.flatMap((it) => faults.keep(() => placedOf(it)) ?? []),
+    ...(faults.keep(() => registry.pluginRoutes) ?? []),
+  ];
+};
 
 /** Of plugins and of `strapi.server.routes`: routers in `src/api` are of the content API. */
 const isOfAdmin = ({ info }: PlacedRoute): boolean => info['type'] === 'admin';
