@@ -79,7 +79,7 @@ const files = {
   };`,
   'src/api/plain/routes/shown.js': `module.exports = { routes: [{ method: 'GET', path: '/shown', handler: 'shown.query', config: { auth: false } }] };`,
   'src/api/plain/controllers/shown.js': `module.exports = { query: (ctx) => ctx.query };`,
-  'src/api/plain/routes/asking.js': `module.exports = { routes: [{ method: 'GET', path: '/asking', handler: 'asking.find', config: { auth: false } }] };`,
+  'src/api/plain/routes/asking.js': `module.exports = { routes: [{ method: 'GET', path: '/asking', handler: 'asking.find' }] };`,
   'src/api/plain/controllers/asking.js': `module.exports = { async find(ctx) {
     const { populate } = await strapi.controller('api::plain.plain').sanitizeQuery(ctx);
     return strapi.db.query('api::plain.plain').findOne({ populate });
@@ -100,7 +100,7 @@ const files = {
   'src/index.js': `module.exports = { async bootstrap({ strapi }) {
     ${allowing}
     const uids = ['tag', 'added', ${names.map((it) => `'${it}'`).join(', ')}].map((it) => 'api::' + it + '.' + it);
-    await allow('public', [...uids.map((it) => it + '.find'), 'plugin::users-permissions.user.find']);
+    await allow('public', [...uids.map((it) => it + '.find'), 'api::plain.asking.find', 'plugin::users-permissions.user.find']);
     await strapi.service('admin::user').create({ firstname: 'Ada', lastname: 'Quill', email: 'ada@example.org', isActive: true });
     await allow('authenticated', []);
     const create = (uid, data) => strapi.entityService.create(uid, { data: { ...data, createdBy: 1 } });

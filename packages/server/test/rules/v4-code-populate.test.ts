@@ -216,10 +216,16 @@ describe.each(dialects)('populate in hooks on %s', (dialect) => {
     expect((await open(`/api/${name}/${path}`))['populate']).toEqual(populate);
   });
 
-  it('sanitizeQuery asks for no rights where nobody signs the request, as in v4', async () => {
-    const { populate } = await open('/api/hooked/unsigned?populate=owner,posts,secret');
-    expect(populate).toEqual(['owner', 'posts']);
-  });
+  it.each([
+    ['populate=owner,posts,secret,zone', ['zone']],
+    ['populate[0]=posts&populate[1]=zone', ['zone']],
+    ['populate=*', { zone: true, about: true }],
+  ])(
+    'sanitizeQuery leaves no relation where nobody is asked who it is (auth: false), as in v4: %s',
+    async (query, left) => {
+      expect((await open(`/api/hooked/unsigned?${query}`))['populate']).toEqual(left);
+    },
+  );
 
   it('populate what a hook makes of a word of its own', async () => {
     const data = { posts: [1], zone: [{ __component: 'part.card', text: 'c', post: 1 }] };

@@ -152,15 +152,11 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
   const service = (): Readonly<Record<string, Callable>> => serviceOf(uid) as Readonly<Record<string, Callable>>;
 
   /** Creators are those that code adds, if the schema file says that they may be shown (Q9). */
-  const populating = (ctx: CodeContext): Populating => {
-    // of a request that nobody signs (`auth: false`) v4 asks for no rights
-    const isSigned = (ctx as Partial<CodeContext>).state?.['auth'] !== undefined;
-    return {
-      model,
-      gate: gateOf(isSigned ? native().callerOf(ctx) : null, model),
-      keepsCreators: type.populateCreatorFields && native().addsCreators(ctx),
-    };
-  };
+  const populating = (ctx: CodeContext): Populating => ({
+    model,
+    gate: gateOf(native().callerOf(ctx), model),
+    keepsCreators: type.populateCreatorFields && native().addsCreators(ctx),
+  });
   const sanitized = (ctx: CodeContext): Members =>
     sanitizeQuery(queryIn(ctx), type, { native: native(), caller: native().callerOf(ctx), ...populating(ctx) });
 
