@@ -753,6 +753,19 @@ describe.each(dialects)('data of code on %s', (dialect) => {
       ]);
     });
 
+    it('are none where code or a hook says null', async () => {
+      expect(
+        await run(`
+          const populate = { variants: true };
+          const made = await strapi.db.query('${product}').create({ data: { title: 'shirt', variants: null }, populate });
+          const one = await strapi.db.query('${variant}').create({ data: { size: 'S' } });
+          const where = { id: made.id };
+          const filled = await strapi.db.query('${product}').update({ where, data: { variants: [one.id] }, populate });
+          const emptied = await strapi.db.query('${product}').update({ where, data: { variants: null }, populate });
+          return [made, filled, emptied].map((it) => it.variants.length)`),
+      ).toEqual([0, 1, 0]);
+    });
+
     it('have one place: named twice they are refused', async () => {
       expect(
         await thrown(`const { id } = await strapi.db.query('${variant}').create({ data: { size: 'S' } });

@@ -28,6 +28,8 @@ export const asBody = (
       case 'scalar':
         return rules === 'checked' || texts.get(attribute)?.has(value) ? value : scalarOf(value, attribute.type);
       case 'part':
+        // to v4's database layer they are links, of which null is none
+        if (rules === 'bare' && value === null && attribute.shape !== 'one') return [];
         return mapNested(model, attribute, value, (it, target) =>
           mapValues(it as Members, (inner, its) => written(target, its, inner)),
         );
