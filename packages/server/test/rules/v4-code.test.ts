@@ -77,6 +77,7 @@ const files = {
         switch (ctx.params.what) {
           case 'missing-file': ctx.body = fs.createReadStream('/nowhere/at/all'); return;
           case 'thrown': ctx.throw(500, 'nothing works');
+          case 'busy': ctx.throw(503, 'come back later', { details: { after: 5 } });
           case 'inner': ctx.throw(500, new Error('secret of the database'));
           case 'bare': ctx.throw(new Error('secret of the database'));
           case 'exposed': throw Object.assign(new Error('secret of the database'), { status: 500, expose: true });
@@ -337,6 +338,12 @@ describe.each(dialects)('on %s', (dialect) => {
         expect(logged.join('')).toMatch(/nothing works.*src\/api\/book\/controllers\/book\.js/s);
       },
     );
+
+    it('ctx.throw of every status from 500 on keeps what it says, 503 included', async () => {
+      const { status, text } = await served.ask('/api/shelf/busy');
+      const error = { status: 503, name: 'ServiceUnavailableError', message: 'come back later', details: { after: 5 } };
+      expect([status, JSON.parse(text)]).toEqual([503, { data: null, error }]);
+    });
 
     it.each(['GET', 'POST'])(
       'an error of something else is not shown, whatever ctx.throw makes of it (%s)',

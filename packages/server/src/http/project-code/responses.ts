@@ -107,7 +107,9 @@ const failureOf = (
 ): ErrorResponse & { readonly headers: Readonly<Record<string, string>> } => {
   const fault = untold(thrown);
   const meant = fault instanceof Refusal ? v4Refusal(fault) : responseOf(fault);
-  if (meant && meant.status !== 503) {
+  // that the server is busy has headers of its own
+  const isBusy = fault instanceof Refusal && meant?.status === 503;
+  if (meant && !isBusy) {
     // `ctx.throw(500)`: the client sees what it says, and the log says where
     if (meant.status >= 500) asked.log.error({ err: loggable(fault) }, `project code answers ${meant.status}`);
     return { ...meant, headers: {} };
