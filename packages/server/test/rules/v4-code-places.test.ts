@@ -315,8 +315,8 @@ describe.each(dialects)('what code finds beside its entries on %s', (dialect) =>
       expect(
         await run(`${upload} ${contentOf}
           const [file] = await service.upload({ data: { fileInfo: { caption: 'c' } }, files: { name: 'a.txt', type: 'text/plain', size: 5, ${content} } });
-          return [file.name, file.caption, file.mime, contentOf(file)]`),
-      ).toEqual(['a.txt', 'c', 'text/plain', 'hello']);
+          return [file.name, file.caption, file.mime, file.folderPath, contentOf(file)]`),
+      ).toEqual(['a.txt', 'c', 'text/plain', '/', 'hello']);
       expect(staged()).toEqual([]);
       await vi.waitFor(() => expect(served.leftovers()).toEqual([]), 20_000);
     });

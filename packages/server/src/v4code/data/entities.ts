@@ -78,7 +78,7 @@ export interface Entities {
   /** Joins the transaction of the running code, or begins one. @param title names the work if it does not end. */
   transaction<T>(work: () => Promise<T>, title?: Title): Promise<T>;
   /** Stores files, and adds them to the entry that the fields name. @returns them as `POST /upload` shows them. */
-  upload(files: readonly Received[], fields: readonly FormField[]): Promise<unknown>;
+  upload(files: readonly Received[], fields: readonly FormField[]): Promise<readonly Entity[]>;
   /** Removes a file, with what is stored of it. */
   removeFile(id: number): Promise<void>;
 }
@@ -272,7 +272,7 @@ export const newEntities = ({ db, views, reader, writer, locales, media, absentO
         form.received = { files, fields, dir: '' };
         const asked = { ...askedByCode, form, id: null, part: { transaction: scoped, read: reading } };
         const answer = unwrap(await media().files.upload(asked));
-        return JSON.parse(answer.body.toString());
+        return JSON.parse(answer.body.toString()) as readonly Entity[];
       }),
     removeFile: (id) =>
       thrown(async () => {

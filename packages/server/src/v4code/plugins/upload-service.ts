@@ -14,7 +14,7 @@ import type { ServiceDeps } from './services.js';
 const NAME = "strapi.plugin('upload').service('upload')";
 
 export const uploadService = ({ entities, entityService, media }: ServiceDeps): Record<string, unknown> => {
-  /** @param infoOf what is said of each file, by its index. */
+  /** @param infoOf what is said of each file, by its index. @returns their rows, private values too. */
   const store = (
     files: unknown,
     infoOf: (index: number) => Members,
@@ -26,7 +26,8 @@ export const uploadService = ({ entities, entityService, media }: ServiceDeps): 
     return withStaged(files, async (staged) => {
       const received = await receivedFiles({ files: staged });
       const infos = received.map((_it, i) => ({ name: 'fileInfo', value: JSON.stringify(infoOf(i)) }));
-      return media().withCopies(received, (copies) => entities.upload(copies, [...fields, ...infos]));
+      const shown = await media().withCopies(received, (copies) => entities.upload(copies, [...fields, ...infos]));
+      return Promise.all(shown.map(async (it) => ({ ...(await entities.findOne(FILE_UID, it.id, {})), ...it })));
     });
   };
 
