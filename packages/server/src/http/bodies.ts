@@ -2,10 +2,10 @@
 import { isUtf8 } from 'node:buffer';
 import type http from 'node:http';
 import type net from 'node:net';
-import type { Readable, Transform } from 'node:stream';
+import { pipeline, type Readable, type Transform } from 'node:stream';
 import zlib from 'node:zlib';
 import compress from '@fastify/compress';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify';
 import { type Issue, issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import { IncomingForm } from '../media/receive.js';
@@ -92,6 +92,7 @@ export const addBodies = async (
     (request, body, done) =>
       done(null, orRefused(code?.takes(request) ? code.fields(body as Buffer) : parseFields(body as Buffer))),
   );
+  if (code) app.addHook('preParsing', decompressing(code, boundedZlib(bytesMax)));
   // forms with files are read by the action, once it knows that the caller may send it
   app.decorateRequest('form', null);
   app.addContentTypeParser(formType, (request, stream, done) => {
@@ -115,6 +116,39 @@ export const addBodies = async (
     if (request.body instanceof RefusedBody) sendIssues(reply, request.body.issues);
     else done();
   });
+};
+
+/** The types of bodies that code gets parsed; the rest it reads from the request as it comes. */
+const parsedType = /^(?:application\/(?:[\w.-]+\+)?json|application\/(?:csp-report|x-www-form-urlencoded)|text\/)/i;
+
+/** Handled like the framework's own. */
+class UnknownEncoding extends Error {
+  readonly code = 'FST_CP_ERR_INVALID_CONTENT_ENCODING';
+  readonly statusCode = 415;
+}
+
+/** To the framework, which decompresses the bodies of its routes, those of code have none. */
+const decompressing = (code: CodeBodies, by: ReturnType<typeof boundedZlib>): preParsingHookHandler => {
+  const ways = new Map<string, () => Transform>([
+    ['br', by.createBrotliDecompress],
+    ['gzip', by.createGunzip],
+    ['deflate', by.createInflate],
+  ]);
+  return (request, _reply, payload, done) => {
+    const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = request.headers;
+    if (!request.is404 || encoding === 'identity' || !parsedType.test(type) || !code.takes(request))
+      return done(null, payload);
+    const unpack = ways.get(encoding);
+    if (!unpack) return done(new UnknownEncoding(), payload);
+    // the framework compares what has arrived with Content-Length
+    const stream = Object.assign(unpack(), { receivedEncodedLength: 0 });
+    payload.on('data', (chunk: Buffer) => {
+      stream.receivedEncodedLength += chunk.length;
+    });
+    // its reader hears of errors
+    pipeline(payload, stream, () => undefined);
+    done(null, stream);
+  };
 };
 
 /** Code gets texts, and reads what is none of these from the request itself. */

@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
+import zlib from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
@@ -369,6 +370,28 @@ describe.each(dialects)('on %s', (dialect) => {
       expect(JSON.parse(fields.text)).toMatchObject({ body: { a: ' b' }, text: 'a=%20b' });
       const created = await unparsed.json('POST', '/api/slows', { data: { title: 'x' } });
       expect(created.body).toMatchObject({ data: { attributes: { title: 'x!' } } });
+    });
+
+    it('that are compressed are unpacked, as by koa-body, and bounded by what they unpack to', async () => {
+      const ask = async (encoding: string, type: string, body: Buffer): Promise<readonly [number, unknown]> => {
+        const headers = { 'content-type': type, 'content-encoding': encoding };
+        const { status, text: answered } = await served.ask('/api/seen', { method: 'POST', headers, body });
+        return [status, status === 200 ? (JSON.parse(answered) as { body: unknown }).body : null];
+      };
+      const json = Buffer.from('{"a":{"b":[1]}}');
+      for (const [encoding, pack] of [
+        ['gzip', zlib.gzipSync],
+        ['deflate', zlib.deflateSync],
+        ['br', zlib.brotliCompressSync],
+      ] as const) {
+        expect(await ask(encoding, 'application/json', pack(json))).toEqual([200, { a: { b: [1] } }]);
+        expect(await ask(encoding, 'text/plain', pack('some words'))).toEqual([200, 'some words']);
+        expect(await ask(encoding, 'application/x-www-form-urlencoded', pack('a=1'))).toEqual([200, { a: '1' }]);
+        expect(await ask(encoding, 'text/plain', pack('x'.repeat(2_000_000)))).toEqual([413, null]);
+        expect(await ask(encoding, 'application/json', json)).toEqual([400, null]);
+      }
+      expect(await ask('compress', 'application/json', json)).toEqual([415, null]);
+      expect(await ask('identity', 'application/json', json)).toEqual([200, { a: { b: [1] } }]);
     });
 
     it('that are too large are a 413, also where code would read them', async () => {

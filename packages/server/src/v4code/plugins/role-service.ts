@@ -24,7 +24,7 @@ export const roleService = ({ entities, entityService, offered }: RoleServiceDep
     (await entityService.findMany(PERMISSION_UID, { filters: { role: id } })) as Entity[];
 
   const find = async (): Promise<readonly Members[]> => {
-    const roles = (await entityService.findMany(ROLE_UID, { sort: 'name' })) as Entity[];
+    const roles = (await entityService.findMany(ROLE_UID, { sort: 'id' })) as Entity[];
     const counts = await Promise.all(roles.map(({ id }) => entityService.count(USER_UID, { filters: { role: id } })));
     return roles.map((role, i) => ({ ...role, nb_users: counts[i] }));
   };
