@@ -1,4 +1,5 @@
 /** Routes that code adds by `strapi.server.routes`: below the root of the server, or of the content API. */
+import { inspect } from 'node:util';
 import { CodeFault } from './loading/load.js';
 import { type DeclaredRoute, isMembers, type Members, type PlacedRoute } from './loading/parts.js';
 
@@ -67,9 +68,11 @@ export const declaredRoutes = (router: unknown, place: string): readonly Declare
   if (!isMembers(router) || !Array.isArray(routes))
     throw new CodeFault(`${place}: give an object with a list of routes`);
   const given: readonly unknown[] = routes;
-  const wrong = given.filter((it) => !isRoute(it)).map((it) => JSON.stringify(it));
+  const wrong = given.filter((it) => !isRoute(it)).map((it) => inspect(it, { breakLength: Number.POSITIVE_INFINITY }));
   if (wrong.length > 0)
-    throw new CodeFault(wrong.map((it) => `${place}: a route needs a method, a path and a handler: ${it}`).join('\n'));
+    throw new CodeFault(
+      wrong.map((it) => `${place}: a route needs a method, a path and a handler, unlike ${it}`).join('\n'),
+    );
   return given.filter(isRoute);
 };
 

@@ -417,8 +417,8 @@ describe('check says what the start would refuse of the code, and runs neither r
       expect.stringMatching(/^src\/api\/book\/services\/book\.js: createCoreService "api::book\.boook"/),
       expect.stringMatching(/^the rule of the cron task "1 2" cannot be read/),
       'the cron task "* * * * *" has no function',
-      'src/api/book/routes: a route needs a method, a path and a handler: {"method":"GET"}',
-      'src/api/book/routes: a route needs a method, a path and a handler: {"path":"/x"}',
+      `src/api/book/routes: a route needs a method, a path and a handler, unlike { method: 'GET' }`,
+      `src/api/book/routes: a route needs a method, a path and a handler, unlike { path: '/x' }`,
       'the route GET /own: there is no policy "gone"',
     ]);
   });

@@ -399,7 +399,8 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
       for (const [name, extension] of byPlugin) {
         extended.set(name, extension);
         const given = await faults.await(() => extendPlugin({ name, plugin: plugins[name]!, extension }));
-        for (const [uid, it] of given ?? []) hooks.set(uid, it);
+        if (!given) continue;
+        for (const [uid, it] of given) hooks.set(uid, it);
         for (const [type, { schema }] of Object.entries(plugins[name]!.contentTypes))
           deps.say(`plugin::${name}.${type}`, unreadOf(schema));
       }
