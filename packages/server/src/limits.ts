@@ -132,6 +132,10 @@ export const limits = {
   threadPlanCharactersMax: 4 * 1024 * 1024,
   /** PostgreSQL connections per process. */
   connectionsMax: 10,
+  /** Of these, those that no write takes: hooks may keep a write waiting for long, and they may ask for reads themselves. */
+  connectionsOfReads: 2,
+  /** Milliseconds that a write waits for one of the others. Above: 503. */
+  writeTurnMsMax: 30_000,
   /** Milliseconds that a request waits for a connection, queued or connecting. Above: 503. */
   connectMsMax: 5_000,
   /** Requests queued for a connection. Above: 503. */

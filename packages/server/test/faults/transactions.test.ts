@@ -2,6 +2,7 @@
 import net, { type AddressInfo } from 'node:net';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { readRows } from '../../src/sql/dialect.js';
 import { pipeline } from '../../src/sql/pipeline.js';
 import { openPostgres } from '../../src/sql/postgres/open.js';
 import { savepoint } from '../../src/sql/savepoint.js';
@@ -144,6 +145,39 @@ describe.runIf(dialects.includes('postgres'))('a transaction that PostgreSQL doe
     } finally {
       await db.close();
       spoiler.close();
+      await drop();
+    }
+  });
+});
+
+describe.runIf(dialects.includes('postgres'))('writes that wait on PostgreSQL, as for a hook', () => {
+  it.each([2, 4])('leave connections for reads, of %i, and are all done in turn', async (connectionsMax) => {
+    const { env, drop } = await newDatabase('postgres');
+    const db = await openPostgres(env['DATABASE_URL']!, { connectionsMax });
+    const statement = (text: string) => db.dialect.compile(sql`${sql.raw(text)}`);
+    let open = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const count = async () => {
+      const [[found] = []] = await db.read(() => readRows(statement('select count(*)::int4 from seen')));
+      return found;
+    };
+    try {
+      await db.write((tx) => tx.run(statement('create table seen (n integer)')));
+      const writes = Array.from({ length: 12 }, () =>
+        db.write(async (tx) => {
+          await tx.run(statement('insert into seen values (1)'));
+          await gate;
+        }),
+      );
+      expect(await Promise.all([count(), count(), count()])).toEqual([0, 0, 0]);
+      open();
+      await Promise.all(writes);
+      expect(await count()).toBe(12);
+    } finally {
+      open();
+      await db.close();
       await drop();
     }
   });

@@ -140,6 +140,22 @@ describe.each(dialects)('data of code on %s', (dialect) => {
   const raw = (code: string) => served.json('POST', '/api/raw', { code });
   const errorIn = ({ body }: { readonly body: unknown }) => (body as { error: Record<string, unknown> }).error;
 
+  it('hooks may ask their own server for what it reads, however many do so at once', async () => {
+    const made = await run(`
+      const url = 'http://127.0.0.1:' + strapi.server.httpServer.address().port + '/api/run';
+      const code = \`return strapi.db.query('${note}').count()\`;
+      const asked = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ code }) };
+      strapi.hooks['asks'] = async () => {
+        const { ok, status } = await fetch(url, asked);
+        if (!ok) throw new Error(String(status));
+      };
+      const create = () => strapi.entityService.create('${note}', { data: { text: 'asks' } });
+      const all = await Promise.allSettled(Array.from({ length: 12 }, create));
+      await strapi.db.query('${note}').deleteMany({ where: { text: 'asks' } });
+      return all.map((it) => it.reason ? it.reason.message : it.status)`);
+    expect(made).toEqual(Array.from({ length: 12 }, () => 'fulfilled'));
+  });
+
   describe('the rules of published entries', () => {
     const essay = 'api::essay.essay';
     const create = (data: string) =>

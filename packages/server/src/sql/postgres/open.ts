@@ -1,6 +1,7 @@
 /** PostgreSQL as a `Db`: transactions, retries, and how errors reach requests. */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { DatabaseError } from 'pg';
+import { atMost } from '../../concurrency.js';
 import { bug, busy, issue, never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
 import { fixedStatement } from '../compile.js';
@@ -241,6 +242,12 @@ export const openPostgres = async (
     }
   };
 
+  /** The other connections are those of reads: writes whose hooks wait would leave none. */
+  const inTurnOfWrites = atMost(Math.max(1, connectionsMax - limits.connectionsOfReads), {
+    waitMsMax: limits.writeTurnMsMax,
+    onLate: () => refusalOf(new PostgresFault('busy', new Error('connections: all that writes may have are in use'))),
+  });
+
   let repetition: Promise<unknown> = Promise.resolve();
   /**
    * Writes that were in conflict, such as those that have waited for each other in a circle, are repeated one after the other: at once,
@@ -272,7 +279,8 @@ export const openPostgres = async (
       // once it has begun, it is unknown whether the commit went through
       return fault !== 'lost' || !hasBegun;
     };
-    return repeated(attempt, mayRepeat);
+    const attempts = (): Promise<T> => repeated(attempt, mayRepeat);
+    return kind === 'alone' ? attempts() : inTurnOfWrites(attempts);
   };
 
   /**
