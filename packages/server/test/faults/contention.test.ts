@@ -190,14 +190,28 @@ describe('PostgreSQL connections that are all in use', () => {
   it('a request that waits too long for one is a 503, and the queue moves on', async () => {
     const world = await newRelationsWorld('postgres');
     let release = (): void => undefined;
+    let lock = (): void => undefined;
     const released = new Promise<void>((resolve) => {
       release = resolve;
     });
+    const { db } = world;
+    const statement = (text: string) => db.dialect.compile(sql`${sql.raw(text)}`);
     try {
-      const holding = Array.from({ length: 10 }, () => world.db.write(() => released));
+      const locked = new Promise<void>((resolve) => {
+        lock = resolve;
+      });
+      const locking = db.write(async (tx) => {
+        await tx.run(statement('select pg_advisory_xact_lock(42)'));
+        lock();
+        await released;
+      });
+      await locked;
+      const writing = Array.from({ length: 7 }, () => db.write(() => released));
+      // what runs alone takes those that writes leave
+      const alone = Array.from({ length: 2 }, () => db.runAlone(statement('select pg_advisory_lock(42)')));
       expectBusy(await world.send('GET', '/api/shelves'));
       release();
-      await Promise.all(holding);
+      await Promise.all([locking, ...writing, ...alone]);
       expect((await world.send('GET', '/api/shelves')).status).toBe(200);
     } finally {
       release();
