@@ -1,17 +1,13 @@
 /** Bounds how much runs at a time. */
 
-export interface AtMostOptions {
-  /** Milliseconds after which a work that has not begun is given up; it waits for ever by default. */
-  readonly waitMsMax?: number;
-  /** Makes the error that it ends with. */
-  readonly onLate?: () => Error;
+/** How long work waits for its turn, in milliseconds, and the error that it ends with after that. */
+export interface Patience {
+  readonly msMax: number;
+  readonly late: () => Error;
 }
 
-/** Runs works, no more than so many at a time, first come, first served. */
-export const atMost = (
-  max: number,
-  { waitMsMax, onLate = () => new Error('waited too long') }: AtMostOptions = {},
-): (<T>(work: () => Promise<T>) => Promise<T>) => {
+/** Runs works, no more than so many at a time, first come, first served. @param patience null: they wait for as long as it takes. */
+export const atMost = (max: number, patience: Patience | null = null): (<T>(work: () => Promise<T>) => Promise<T>) => {
   let free = max;
   const waiting = new Set<() => void>();
   const turn = (): Promise<void> =>
@@ -22,9 +18,9 @@ export const atMost = (
       };
       const giveUp = (): void => {
         waiting.delete(begin);
-        reject(onLate());
+        reject(patience?.late());
       };
-      const timer = waitMsMax === undefined ? undefined : setTimeout(giveUp, waitMsMax);
+      const timer = patience ? setTimeout(giveUp, patience.msMax) : undefined;
       waiting.add(begin);
     });
   return async (work) => {

@@ -49,13 +49,20 @@ export const unfitSecrets = (
 export const describeUnfit = (unfit: readonly UnfitSecret[]): readonly string[] =>
   [...new Set(unfit.map((it) => it.why))].map((why) => {
     const names = unfit.filter((it) => it.why === why).map((it) => it.name);
-    return `${listOf(names)} ${names.length === 1 ? 'is' : 'are'} ${names.length === 1 ? why : why.replace(/^a (.*)/, '$1s')}${consequences[why]}`;
+    const [one, several] = words[why];
+    return `${listOf(names)} ${names.length === 1 ? one : several}`;
   });
 
-const consequences: Readonly<Record<UnfitSecret['why'], string>> = {
-  missing: '',
-  'a placeholder': ' that everybody knows, from an .env.example',
-  'too easy to guess': ': anyone who guesses it can log in as anybody',
+const words: Readonly<Record<UnfitSecret['why'], readonly [one: string, several: string]>> = {
+  missing: ['is missing', 'are missing'],
+  'a placeholder': [
+    'is a placeholder that everybody knows, from an .env.example',
+    'are placeholders that everybody knows, from an .env.example',
+  ],
+  'too easy to guess': [
+    'is too easy to guess: anyone who guesses it can log in as anybody',
+    'are too easy to guess: anyone who guesses one can log in as anybody',
+  ],
 };
 
 /** @param say called with a message about what was written, never with the secrets. */

@@ -83,14 +83,11 @@ export const addBodies = async (
     zlib: boundedZlib(bytesMax),
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(/^application\/(vnd\.api\+)?json\s*(;|$)/i, { parseAs: 'buffer' }, (request, body, done) =>
+  app.addContentTypeParser(jsonType, { parseAs: 'buffer' }, (request, body, done) =>
     done(null, orRefused(code?.takes(request) ? code.json(body as Buffer) : parseJson(body as Buffer))),
   );
-  app.addContentTypeParser(
-    /^application\/x-www-form-urlencoded\s*(;|$)/i,
-    { parseAs: 'buffer', bodyLimit: limits.fieldsBytesMax },
-    (request, body, done) =>
-      done(null, orRefused(code?.takes(request) ? code.fields(body as Buffer) : parseFields(body as Buffer))),
+  app.addContentTypeParser(fieldsType, { parseAs: 'buffer', bodyLimit: limits.fieldsBytesMax }, (request, body, done) =>
+    done(null, orRefused(code?.takes(request) ? code.fields(body as Buffer) : parseFields(body as Buffer))),
   );
   if (code) app.addHook('preParsing', decompressing(code, boundedZlib(bytesMax)));
   // forms with files are read by the action, once it knows that the caller may send it
@@ -118,8 +115,14 @@ export const addBodies = async (
   });
 };
 
-/** The types of bodies that code gets parsed; the rest it reads from the request as it comes. */
-const parsedType = /^(?:application\/(?:[\w.-]+\+)?json|application\/(?:csp-report|x-www-form-urlencoded)|text\/)/i;
+const jsonType = /^application\/(vnd\.api\+)?json\s*(;|$)/i;
+const fieldsType = /^application\/x-www-form-urlencoded\s*(;|$)/i;
+/** For code alone. */
+const otherJsonType = /^application\/(?:json-patch\+json|csp-report)\s*(;|$)/i;
+const textType = /^text\//i;
+
+/** Whether code gets such a body parsed; any other it reads from the request as it comes. */
+const isParsed = (type: string): boolean => [jsonType, fieldsType, otherJsonType, textType].some((it) => it.test(type));
 
 /** Handled like the framework's own. */
 class UnknownEncoding extends Error {
@@ -127,7 +130,7 @@ class UnknownEncoding extends Error {
   readonly statusCode = 415;
 }
 
-/** To the framework, which decompresses the bodies of its routes, those of code have none. */
+/** `@fastify/compress` unpacks bodies for the framework's routes alone, and requests for code are of none of these. */
 const decompressing = (code: CodeBodies, by: ReturnType<typeof boundedZlib>): preParsingHookHandler => {
   const ways = new Map<string, () => Transform>([
     ['br', by.createBrotliDecompress],
@@ -136,7 +139,7 @@ const decompressing = (code: CodeBodies, by: ReturnType<typeof boundedZlib>): pr
   ]);
   return (request, _reply, payload, done) => {
     const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = request.headers;
-    if (!request.is404 || encoding === 'identity' || !parsedType.test(type) || !code.takes(request))
+    if (!request.is404 || encoding === 'identity' || !isParsed(type) || !code.takes(request))
       return done(null, payload);
     const unpack = ways.get(encoding);
     if (!unpack) return done(new UnknownEncoding(), payload);
@@ -153,11 +156,10 @@ const decompressing = (code: CodeBodies, by: ReturnType<typeof boundedZlib>): pr
 
 /** Code gets texts, and reads what is none of these from the request itself. */
 const addOtherBodies = (app: FastifyInstance, code: CodeBodies, bytesMax: number): void => {
-  const json = /^application\/(?:json-patch\+json|csp-report)\s*(;|$)/i;
-  app.addContentTypeParser(json, { parseAs: 'buffer' }, (request, body, done) =>
+  app.addContentTypeParser(otherJsonType, { parseAs: 'buffer' }, (request, body, done) =>
     done(null, code.takes(request) ? orRefused(code.json(body as Buffer)) : undefined),
   );
-  app.addContentTypeParser(/^text\//i, { parseAs: 'buffer' }, (request, body, done) =>
+  app.addContentTypeParser(textType, { parseAs: 'buffer' }, (request, body, done) =>
     done(null, code.takes(request) ? code.text(body as Buffer) : undefined),
   );
   app.addContentTypeParser('*', (request, stream, done) => {

@@ -351,7 +351,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     faults.keep(plugins.check);
     const { enabled, tasks } = (config.get('server.cron') ?? {}) as Members;
     if (enabled && isMembers(tasks))
-      for (const it of Object.entries(tasks)) faults.keep(() => cron.add(Object.fromEntries([it])));
+      for (const [name, task] of Object.entries(tasks)) faults.keep(() => cron.add({ [name]: task }));
     if (!isTrial) {
       // what it does may not be undone
       faults.throwAll();
@@ -522,7 +522,9 @@ const globalsOf = async (listed: unknown, deps: GlobalsDeps): Promise<readonly M
 };
 
 const noMiddleware = (name: unknown): CodeFault => {
-  const [, scope = /^[./]/.test(String(name)) ? 'place' : 'package'] = /^(\w+)::/.exec(String(name)) ?? [];
+  const text = String(name);
+  const named = /^(\w+)::/.exec(text)?.[1];
+  const scope = named ?? (/^[./]/.test(text) ? 'place' : 'package');
   const why: Readonly<Record<string, string>> = {
     place: ', neither a file nor a folder with an index file, as seen from the folder of the project',
     package: ': install the packages of the project (npm install)',

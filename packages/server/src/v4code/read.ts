@@ -21,7 +21,7 @@ export interface ReadOptions {
 export const readProjectCode = async ({ dir, load: loadOne, ignored }: ReadOptions): Promise<ProjectCode> => {
   const faults = newFaults();
   /** Undefined for what cannot be loaded. */
-  const load: LoadModule = (file) => faults.await(() => loadOne(file));
+  const load: LoadModule = (file) => faults.keepAsync(() => loadOne(file));
   const isIgnored = (file: string): boolean => ignored.has(nameIn(dir, file));
   const namedTypes: NamedType[] = [];
   const noteType = (loaded: unknown, place: string): void => {
@@ -56,7 +56,7 @@ export const readProjectCode = async ({ dir, load: loadOne, ignored }: ReadOptio
     return file === null || isIgnored(file) ? null : file;
   };
   const loadMembers = async (file: string): Promise<Members> => {
-    const loaded = await faults.await(async () => {
+    const loaded = await faults.keepAsync(async () => {
       const given = await loadOne(file);
       if (!isMembers(given)) throw new CodeFault(`${nameIn(dir, file)}: export an object`);
       return given;

@@ -280,7 +280,7 @@ const looks: readonly Look[] = [
           code: 'unfit-secrets',
           because: describeUnfit(unfit).join('; '),
           message:
-            'A start with NODE_ENV=production is refused with that. With another JWT_SECRET everyone has to log in again.',
+            'A start with NODE_ENV=production is refused until they are replaced. With another JWT_SECRET everyone has to log in again.',
         };
   },
   ({ content, config }) =>

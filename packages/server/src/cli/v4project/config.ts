@@ -41,12 +41,12 @@ const openV4 = async (
   dir: string,
   { config: { project }, given }: FoundConfig,
   files: readonly CodeFile[],
+  variables: ReturnType<typeof readVariables>,
 ): Promise<V4Side> => {
   const hasSome = needsCode(files) || files.some((it) => it.kind === 'config');
   if (!project.runCode || !hasSome) return noV4;
   const { openCode } = await import('../../v4code/code.js');
-  const variables = readVariables(dir, outsideVariables());
-  const environment = variables['NODE_ENV'] ?? 'development';
+  const environment = environmentIn(variables);
   const ignored = new Set([...ignoredFiles(files), ...project.ignoreCode]);
   const opened = await withVariables(dir, () =>
     withStartFaults(() => openCode({ dir, variables, environment, ignored })),
@@ -56,6 +56,10 @@ const openV4 = async (
   const settings = withPackages(found, tree['plugins'], findPackages(dir));
   return { opened, settings, guards: settingGuards(settings, { given }), asksOrigin: asksOrigin(settings, { given }) };
 };
+
+/** `NODE_ENV`, as v4 takes it where it is not set. */
+const environmentIn = ({ NODE_ENV: environment = 'development' }: ReturnType<typeof readVariables>): string =>
+  environment;
 
 /** What a project is set up with, before its model is looked at. */
 export interface Setup {
@@ -68,9 +72,9 @@ export interface Setup {
 /** Reads dovetail.config, the environment and `config/` of v4. */
 export const readSetup = async (dir: string): Promise<Setup> => {
   const found = await readConfig(dir);
-  const { NODE_ENV: environment } = readVariables(dir, outsideVariables());
-  const code = findCode(dir, { ...found.config.project, environment });
-  const v4 = await openV4(dir, found, code);
+  const variables = readVariables(dir, outsideVariables());
+  const code = findCode(dir, { ...found.config.project, environment: environmentIn(variables) });
+  const v4 = await openV4(dir, found, code, variables);
   const env = readEnvironment(dir, outsideVariables(), v4.settings);
   return { config: withV4Settings(found, v4.settings), env, code, v4 };
 };

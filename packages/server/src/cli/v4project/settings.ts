@@ -234,23 +234,13 @@ const api: Readonly<Record<string, Rule>> = {
 
 // ---- config/admin
 
+const ofPanel = ['url', 'path', 'host', 'port', 'autoOpen', 'serveAdminPanel', 'watchIgnoreFiles', 'auth.providers'];
+const groupsOfPanel = ['rateLimit', 'auth.options', 'auth.events', 'forgotPassword', 'transfer', 'flags', 'auditLogs'];
+
 const admin: Readonly<Record<string, Rule>> = {
   'auth.secret': toVariable('ADMIN_JWT_SECRET'),
   'apiToken.salt': toVariable('API_TOKEN_SALT'),
-  ...Object.fromEntries(
-    [
-      ...['url', 'path', 'host', 'port', 'autoOpen', 'serveAdminPanel', 'watchIgnoreFiles', 'rateLimit.*'],
-      ...[
-        'auth.options.*',
-        'auth.events.*',
-        'auth.providers',
-        'forgotPassword.*',
-        'transfer.*',
-        'flags.*',
-        'auditLogs.*',
-      ],
-    ].map((name) => [name, ignored(panel)]),
-  ),
+  ...Object.fromEntries([...ofPanel, ...groupsOfPanel.map((it) => `${it}.*`)].map((it) => [it, ignored(panel)])),
 };
 
 // ---- config/database

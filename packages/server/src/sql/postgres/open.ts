@@ -244,8 +244,8 @@ export const openPostgres = async (
 
   /** The other connections are those of reads: writes whose hooks wait would leave none. */
   const inTurnOfWrites = atMost(Math.max(1, connectionsMax - limits.connectionsOfReads), {
-    waitMsMax: limits.writeTurnMsMax,
-    onLate: () => refusalOf(new PostgresFault('busy', new Error('connections: all that writes may have are in use'))),
+    msMax: limits.writeTurnMsMax,
+    late: () => refusalOf(new PostgresFault('busy', new Error('connections: all that writes may have are in use'))),
   });
 
   let repetition: Promise<unknown> = Promise.resolve();

@@ -41,7 +41,7 @@ export const readCodeConfig = async ({ dir, env, environment, load, ignored }: C
       if (ignored.has(nameIn(dir, file))) continue;
       // v4 runs what tsc has written to `dist`, and files look around themselves by `__dirname`
       const place = placeInDist(dir, file);
-      found[name] = await faults.await(() =>
+      found[name] = await faults.keepAsync(() =>
         withoutExit(async () => evaluated(await load(file, place), nameIn(dir, file))),
       );
     }

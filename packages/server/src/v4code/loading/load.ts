@@ -18,7 +18,7 @@ export interface Faults {
   /** What the work makes; undefined if it throws a fault, which is kept. */
   keep<T>(work: () => T): T | undefined;
   /** The same for work that takes time. */
-  await<T>(work: () => Promise<T>): Promise<T | undefined>;
+  keepAsync<T>(work: () => Promise<T>): Promise<T | undefined>;
   add(fault: unknown): void;
   throwAll(): void;
 }
@@ -44,7 +44,7 @@ export const newFaults = (
         return undefined;
       }
     },
-    await: async (work) => {
+    keepAsync: async (work) => {
       try {
         return await work();
       } catch (fault) {

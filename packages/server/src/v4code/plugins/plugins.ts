@@ -398,7 +398,7 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
       const hooks = new Map<Uid, Members>();
       for (const [name, extension] of byPlugin) {
         extended.set(name, extension);
-        const given = await faults.await(() => extendPlugin({ name, plugin: plugins[name]!, extension }));
+        const given = await faults.keepAsync(() => extendPlugin({ name, plugin: plugins[name]!, extension }));
         if (!given) continue;
         for (const [uid, it] of given) hooks.set(uid, it);
         for (const [type, { schema }] of Object.entries(plugins[name]!.contentTypes))

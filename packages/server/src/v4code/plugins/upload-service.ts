@@ -27,7 +27,12 @@ export const uploadService = ({ entities, entityService, media }: ServiceDeps): 
       const received = await receivedFiles({ files: staged });
       const infos = received.map((_it, i) => ({ name: 'fileInfo', value: JSON.stringify(infoOf(i)) }));
       const shown = await media().withCopies(received, (copies) => entities.upload(copies, [...fields, ...infos]));
-      return Promise.all(shown.map(async (it) => ({ ...(await entities.findOne(FILE_UID, it.id, {})), ...it })));
+      const rows = await entities.find(
+        FILE_UID,
+        { filters: { id: { $in: shown.map((it) => it.id) } } },
+        { start: 0, limit: null },
+      );
+      return shown.map((it) => ({ ...rows.find(({ id }) => id === it.id), ...it }));
     });
   };
 
