@@ -297,7 +297,7 @@ export const environmentSchema = z.object({
       'Port of `GET /metrics`, in the format of Prometheus; none without it. Not for the public: see METRICS_HOST.',
     ),
   METRICS_HOST: z.string().default('127.0.0.1').describe('Address to listen on for METRICS_PORT.'),
-  NODE_ENV: z.string().optional().describe('`production` refuses to start without secrets.'),
+  NODE_ENV: z.string().default('development').describe('`production` refuses to start without secrets.'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
@@ -419,12 +419,14 @@ export const misspeltVariables = (projectDir: string): readonly string[] => {
   });
 };
 
-/** All variables; those of the process take precedence over the project's `.env`. */
-export const readVariables = (
-  projectDir: string,
-  outside: NodeJS.ProcessEnv,
-): Readonly<Record<string, string | undefined>> => {
-  return { ...variablesInFile(projectDir, outside), ...outside };
+export interface Variables extends Readonly<Record<string, string | undefined>> {
+  readonly NODE_ENV: string;
+}
+
+/** All variables; those of the process take precedence over the project's `.env`. NODE_ENV is `development` if it is not set, as in v4. */
+export const readVariables = (projectDir: string, outside: NodeJS.ProcessEnv): Variables => {
+  const given: NodeJS.Dict<string> = { ...variablesInFile(projectDir, outside), ...outside };
+  return { ...given, NODE_ENV: given['NODE_ENV'] || 'development' };
 };
 
 /** `.env`, or the file that ENV_PATH names, as in v4. */
@@ -436,20 +438,20 @@ const variablesInFile = (
   return fs.existsSync(file) ? parseEnv(readText(file)) : {};
 };
 
-/** Variables of `.env` that code of the project finds in `process.env`. */
+/** Variables beside those of the process that code of the project finds in `process.env`. */
 const shared = new Map<string, string>();
 
 /** The variables of this process as it was started. */
 export const outsideVariables = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name, text]) => shared.get(name) !== text));
 
-/** Code of v4 projects reads `process.env` too, where v4 puts the variables of `.env` that are not set. */
+/** Code of v4 projects reads `process.env` too, where v4 puts the variables of `.env` that are not set, and NODE_ENV. */
 export const shareVariables = (projectDir: string): void => {
   const outside = outsideVariables();
   for (const name of shared.keys()) if (outside[name] === undefined) delete process.env[name];
   shared.clear();
-  for (const [name, text] of Object.entries(variablesInFile(projectDir, outside)))
-    if (text !== undefined && outside[name] === undefined) {
+  for (const [name, text] of Object.entries(readVariables(projectDir, outside)))
+    if (text !== undefined && outside[name] !== text) {
       shared.set(name, text);
       process.env[name] = text;
     }

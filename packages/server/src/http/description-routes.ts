@@ -15,7 +15,7 @@ import type { BoundCode } from '../v4code/code.js';
 import { identifyCaller } from './credentials.js';
 import { EXPLAIN_PATH } from './explain-routes.js';
 import { fileRoutes } from './file-routes.js';
-import { FORMAT_HEADER, readFormat } from './forms.js';
+import { readFormat } from './forms.js';
 import { HEALTH_PATH } from './health-routes.js';
 import { libraryRoutes } from './library-routes.js';
 import { localeRoute } from './locale-routes.js';
@@ -57,7 +57,7 @@ export const addDescriptionPaths = (app: FastifyInstance, taken: ReadonlySet<str
           .header('content-type', type)
           .header('content-security-policy', contentSecurityPolicy)
           .header('cache-control', 'no-cache')
-          .header('vary', `authorization, ${FORMAT_HEADER}`)
+          .header('vary', `${String(reply.getHeader('vary'))}, authorization`)
           .send(text);
       },
     });

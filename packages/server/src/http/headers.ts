@@ -21,8 +21,9 @@ export const contentSecurityPolicy = {
   'style-src': "'self' https: 'unsafe-inline'",
 };
 
-/** What responses depend on, beside the `Origin`. */
-const varying = `accept-encoding, ${FORMAT_HEADER}`;
+const withoutOrigin = `accept-encoding, ${FORMAT_HEADER}`;
+/** The `Vary` of every response. */
+export const VARYING = `${withoutOrigin}, Origin`;
 
 /** Constant; a plugin would compute them for each request. */
 export const securityHeaders = {
@@ -107,16 +108,16 @@ const securityHeadersOf = ({ securityHeaders: own = {} }: HeaderSettings): Reado
 /** What `addHeaders` gives to responses other than those of OPTIONS: names and values in turn, for requests with this Origin. */
 export const newCommonHeaders = (settings: HeaderSettings): ((origin: string | undefined) => readonly string[]) => {
   const { corsOrigin, cors: own = usualCors } = settings;
-  const first = [...Object.entries(securityHeadersOf(settings)).flat(), 'vary', `${varying}, Origin`];
+  const first = [...Object.entries(securityHeadersOf(settings)).flat(), 'vary', VARYING];
   const exposed = [...exposedHeaders, ...own.exposedHeaders].join(', ');
   const last = [
     ...(own.credentials ? ['access-control-allow-credentials', 'true'] : []),
     ...['access-control-expose-headers', exposed],
   ];
-  const withoutOrigin = [...first, ...last];
+  const ofNone = [...first, ...last];
   return (origin) => {
     const allowed = allowedOrigin(corsOrigin, origin);
-    return allowed ? [...first, 'access-control-allow-origin', allowed, ...last] : withoutOrigin;
+    return allowed ? [...first, 'access-control-allow-origin', allowed, ...last] : ofNone;
   };
 };
 
@@ -132,7 +133,7 @@ export const addHeaders = async (app: FastifyInstance, settings: HeaderSettings)
   const security = securityHeadersOf(settings);
   app.addHook('onRequest', ({ id }, reply, done) => {
     // also on short responses, 304 and errors, since the same URL may be compressed for another client; CORS adds Origin
-    reply.header(REQUEST_ID, id).headers(security).header('vary', varying);
+    reply.header(REQUEST_ID, id).headers(security).header('vary', withoutOrigin);
     done();
   });
   /** What a function has said, by the request. */

@@ -80,17 +80,27 @@ export const newLane = (deps: LaneDeps): Lane => {
     const asked = new AskedOfLane(request.method, url, id, deps.log);
     const log = (): FastifyBaseLogger => asked.log;
     const read = target?.kind === 'read' ? target : null;
-    const byCode = place ? deps.code!.begin(request, response, asked, place, read) : 'none';
+    /** Whether the headers of every response are on the response: code has looked at it, and has the last word. */
+    let areSet = false;
+    const commonForCode = (): readonly string[] => {
+      areSet = true;
+      return [REQUEST_ID, id, ...commonHeaders(headers.origin)];
+    };
+    const byCode = place
+      ? deps.code!.begin(request, response, asked, place, { target: read, commonHeaders: commonForCode })
+      : 'none';
     if (byCode === 'framework' || (byCode === 'none' && !target)) return false;
     if (logsRequests) logWhenSent(request, response, log());
     if (deps.observe) observeWhenClosed(request, response, target?.route ?? CODE_ROUTE, deps.observe);
 
-    const withCommon = (own: readonly string[]): readonly string[] => [...commonHeaders(headers.origin), ...own];
+    const withCommon = (own: readonly string[]): readonly string[] =>
+      areSet ? own : [...commonHeaders(headers.origin), ...own];
+    const withId = (head: readonly string[]): string[] => (areSet ? [...head] : [REQUEST_ID, id, ...head]);
 
     const send = (status: number, head: readonly string[], body: Buffer | null): Ready<void> => {
       const length = body?.length ?? 0;
       if (!pending.hasRoom(request, length)) return sendIssues([issue('http.busy', [])]);
-      response.writeHead(status, [REQUEST_ID, id, ...head]);
+      response.writeHead(status, withId(head));
       if (body === null || method === 'HEAD') response.end();
       // Node joins a text with the head: one piece costs a fifth less than two, unless it is long
       else if (length < TEXT_BYTES_MAX) response.end(body.toString('latin1'), 'latin1');
@@ -119,7 +129,7 @@ export const newLane = (deps: LaneDeps): Lane => {
       return whenReady(compressed.encode(body, encoding, isRead), (bytes) => {
         const { isNew, head } = heads.of(answer, encoding, bytes);
         if (isRead && !known && !isNew) repeated.set(url, { target: read, byCode: place });
-        const sent = send(200, headers.origin === undefined ? head.whole : withCommon(head.own), bytes);
+        const sent = send(200, headers.origin === undefined && !areSet ? head.whole : withCommon(head.own), bytes);
         if (answer.isSingleUse && bytes === body && !wasShown) freeWhenSent(response, body);
         return sent;
       });
@@ -152,7 +162,7 @@ export const newLane = (deps: LaneDeps): Lane => {
         );
       }
       return opened(body).then(() => {
-        response.writeHead(status, [REQUEST_ID, id, ...withCommon(own)]);
+        response.writeHead(status, withId(withCommon(own)));
         pipeline(body, response, (fault) => {
           // the client has left, or code has ended the stream early
           if (!fault || fault.code === 'ERR_STREAM_PREMATURE_CLOSE') return;

@@ -55,6 +55,23 @@ export default () => ({ connection: { client: 'sqlite', connection: { filename: 
 };
 
 describe('the files of config/', () => {
+  const byMode: Files = {
+    'config/database.js': `module.exports = ({ env }) => ({ connection: { client: 'sqlite', connection: {
+      filename: process.env.NODE_ENV + '-' + env('NODE_ENV', 'unset') + '.db' } } });`,
+  };
+  it.each<readonly [string, string | undefined, Files, string]>([
+    ['it is not set', undefined, {}, 'development'],
+    ['it is empty', '', {}, 'development'],
+    ['.env says it', undefined, { '.env': 'NODE_ENV=staging' }, 'staging'],
+    ['.env leaves it empty', undefined, { '.env': 'NODE_ENV=' }, 'development'],
+    ['both say it', 'production', { '.env': 'NODE_ENV=staging' }, 'production'],
+  ])('find NODE_ENV as v4 sets it: %s', async (_what, outside, given, mode) => {
+    vi.stubEnv('NODE_ENV', outside);
+    const { env } = await open({ ...byMode, ...given });
+    expect([env.DATABASE_FILENAME, env.NODE_ENV]).toEqual([path.join(dir, `${mode}-${mode}.db`), mode]);
+    expect((await adopted()).project.environment).toBe(mode);
+  });
+
   it('in TypeScript run from source, with aliases, enums and v4’s __dirname, whatever tsc has left in dist', async () => {
     const { env, config } = await open({ ...typeScript, '.env': 'OWN_HEADER=of mine\nMY_PORT=4000\n' });
     expect([env.HOST, env.PORT, env.DATABASE_FILENAME]).toEqual(['source.example', 4000, path.join(dir, 'shop.db')]);

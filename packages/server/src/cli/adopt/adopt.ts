@@ -19,6 +19,7 @@ import {
   type FoundConfig,
   postgresUrl,
   readConfig,
+  readVariables,
   StartFault,
   tlsOf,
   UsageFault,
@@ -66,7 +67,7 @@ export interface ConnectionFlags {
 }
 
 export interface AdoptOptions extends ConnectionFlags {
-  /** `NODE_ENV` of v4; null for that of this process, or `development`. */
+  /** `NODE_ENV` of v4; null for that of this process or of `.env`, or `development`. */
   readonly environment: string | null;
   /** A file of request lines to judge; `-` for stdin. */
   readonly urls: string | null;
@@ -84,7 +85,7 @@ export const adopt = async (dir: string, options: AdoptOptions): Promise<void> =
 
 /** Everything that `adopt` reports. */
 export const inspect = async (dir: string, options: AdoptOptions): Promise<AdoptReport> => {
-  const environment = options.environment ?? process.env['NODE_ENV'] ?? 'development';
+  const environment = options.environment ?? readVariables(dir, process.env).NODE_ENV;
   const found = findProject(dir, environment);
   const { dependencies, ...project } = found.project;
   if (!found.ok)

@@ -9,6 +9,7 @@ import {
   readEnvironment,
   readVariables,
   StartFault,
+  type Variables,
   withV4Settings,
   withVariables,
 } from '../config.js';
@@ -41,25 +42,20 @@ const openV4 = async (
   dir: string,
   { config: { project }, given }: FoundConfig,
   files: readonly CodeFile[],
-  variables: ReturnType<typeof readVariables>,
+  variables: Variables,
 ): Promise<V4Side> => {
   const hasSome = needsCode(files) || files.some((it) => it.kind === 'config');
   if (!project.runCode || !hasSome) return noV4;
   const { openCode } = await import('../../v4code/code.js');
-  const environment = environmentIn(variables);
   const ignored = new Set([...ignoredFiles(files), ...project.ignoreCode]);
   const opened = await withVariables(dir, () =>
-    withStartFaults(() => openCode({ dir, variables, environment, ignored })),
+    withStartFaults(() => openCode({ dir, variables, environment: variables.NODE_ENV, ignored })),
   );
   const { tree } = opened.config;
   const found = readV4Settings({ dir, ignored, part: (name) => tree[name] });
   const settings = withPackages(found, tree['plugins'], findPackages(dir));
   return { opened, settings, guards: settingGuards(settings, { given }), asksOrigin: asksOrigin(settings, { given }) };
 };
-
-/** `NODE_ENV`, as v4 takes it where it is not set. */
-const environmentIn = ({ NODE_ENV: environment = 'development' }: ReturnType<typeof readVariables>): string =>
-  environment;
 
 /** What a project is set up with, before its model is looked at. */
 export interface Setup {
@@ -73,7 +69,7 @@ export interface Setup {
 export const readSetup = async (dir: string): Promise<Setup> => {
   const found = await readConfig(dir);
   const variables = readVariables(dir, outsideVariables());
-  const code = findCode(dir, { ...found.config.project, environment: environmentIn(variables) });
+  const code = findCode(dir, { ...found.config.project, environment: variables.NODE_ENV });
   const v4 = await openV4(dir, found, code, variables);
   const env = readEnvironment(dir, outsideVariables(), v4.settings);
   return { config: withV4Settings(found, v4.settings), env, code, v4 };

@@ -10,7 +10,7 @@ import { type Environment, StartFault } from '../config.js';
 export const refuseOtherDatabase = async (dir: string, env: Environment): Promise<void> => {
   if (isNamed(dir)) return;
   const config = await readV4Config(dir, {
-    environment: env.NODE_ENV ?? 'development',
+    environment: env.NODE_ENV,
     outside: process.env,
     isTypeScript: fs.existsSync(path.join(dir, 'tsconfig.json')),
   });

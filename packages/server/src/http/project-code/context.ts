@@ -46,6 +46,10 @@ export interface Contexts {
 
 /** The parsed query of a request, as the server reads it. */
 const SOURCE = Symbol('source');
+/** The response, for whoever needs none of its headers. */
+const BARE = Symbol('bare response');
+/** The headers of every response, until somebody looks at those of this one. */
+const COMMON = Symbol('common headers');
 
 export interface ContextGiven {
   /** Null if nobody has made one yet. */
@@ -54,6 +58,8 @@ export interface ContextGiven {
   /** With the prefix; null if no route of the project matches. */
   readonly path: string | null;
   readonly body: unknown;
+  /** Gives the headers of every response once code looks at the response: names and values in turn. Null if they are on it. */
+  readonly commonHeaders: (() => readonly string[]) | null;
 }
 
 /** @param cookieKeys sign cookies; without any, cookies are not signed. */
@@ -155,13 +161,11 @@ const contextClass = (koa: Koa) => {
     [QUERY]: Record<string, unknown> | undefined = undefined;
     [QUERY_TEXT]: string | undefined = undefined;
     readonly req: http.IncomingMessage;
-    readonly res: http.ServerResponse;
     readonly originalUrl: string | undefined;
     params: ContextGiven['params'];
     body: unknown;
-    constructor(req: http.IncomingMessage, res: http.ServerResponse, { body, params }: ContextGiven) {
+    constructor(req: http.IncomingMessage, { body, params }: ContextGiven) {
       this.req = req;
-      this.res = res;
       this.originalUrl = req.url;
       this.params = params;
       this.body = body ?? {};
@@ -174,19 +178,28 @@ const contextClass = (koa: Koa) => {
     [UNSET] = false;
     ctx: unknown = null;
     readonly req: http.IncomingMessage;
-    readonly res: http.ServerResponse;
+    readonly [BARE]: http.ServerResponse;
+    [COMMON]: ContextGiven['commonHeaders'];
     readonly request: Request;
-    constructor(request: Request) {
+    constructor(request: Request, res: http.ServerResponse, { commonHeaders }: ContextGiven) {
       this.req = request.req;
-      this.res = request.res;
+      this[BARE] = res;
+      this[COMMON] = commonHeaders;
       this.request = request;
+    }
+    get res(): http.ServerResponse {
+      const { [BARE]: res, [COMMON]: common } = this;
+      if (common) {
+        this[COMMON] = null;
+        setHeaders(res, common());
+      }
+      return res;
     }
   }
   class Context {
     readonly app = koa;
     readonly state = {};
     readonly req: http.IncomingMessage;
-    readonly res: http.ServerResponse;
     readonly request: Request;
     readonly response: Response;
     readonly originalUrl: string | undefined;
@@ -196,9 +209,8 @@ const contextClass = (koa: Koa) => {
     constructor(req: http.IncomingMessage, res: http.ServerResponse, given: ContextGiven) {
       const { params, path, source } = given;
       this.req = req;
-      this.res = res;
-      const request = new Request(req, res, given);
-      const response = new Response(request);
+      const request = new Request(req, given);
+      const response = new Response(request, res, given);
       request.ctx = this;
       response.ctx = this;
       request.response = response;
@@ -216,8 +228,25 @@ const contextClass = (koa: Koa) => {
     [Context, koa.context],
   ] as const)
     Object.setPrototypeOf(own.prototype, of);
+  for (const { prototype } of [Request, Context])
+    Object.defineProperty(prototype, 'res', {
+      get(this: { readonly response: Response }) {
+        return this.response.res;
+      },
+    });
   return Context;
 };
+
+/** @param headers names and values in turn. */
+const setHeaders = (res: http.ServerResponse, headers: readonly string[]): void => {
+  for (let at = 0; at < headers.length; at += 2) res.setHeader(headers[at]!, headers[at + 1]!);
+};
+
+/** The response of a context, without the headers of every response if code has not looked at it. */
+export const bareResponse = ({ response }: Koa.Context): http.ServerResponse => (response as KeptResponse)[BARE];
+
+/** Whether the headers of every response are on it, so that code can have changed them. */
+export const hasCommonHeaders = ({ response }: Koa.Context): boolean => (response as KeptResponse)[COMMON] === null;
 
 /** What the server has made of the query; null if it has not, or the URL is another one by now. */
 export const sourceOfContext = (ctx: Koa.Context): QuerySource | null =>
@@ -262,6 +291,8 @@ interface KeptResponse extends Koa.Response {
   _body?: unknown;
   _explicitStatus?: boolean;
   [UNSET]?: boolean;
+  readonly [BARE]: http.ServerResponse;
+  readonly [COMMON]: ContextGiven['commonHeaders'];
 }
 /**
  * An answer of the server needs none of the headers that Koa sets with a body, unless somebody asks for them: Node sends
@@ -279,7 +310,7 @@ const extendBody = (koa: Koa): void => {
       if (this._body === undefined && isUntouched(value) && this._explicitStatus !== true) {
         this._body = value;
         this._explicitStatus = true;
-        this.res.statusCode = 200;
+        this[BARE].statusCode = 200;
         this[UNSET] = true;
       } else usual.set!.call(this, value);
     },

@@ -18,9 +18,10 @@ import {
   v4Refusal,
 } from '../../v4code/strapi-utils/errors.js';
 import { faultResponse, loggable } from '../faults.js';
+import { VARYING } from '../headers.js';
 import { JSON_TYPE, type JsonResponse, sendAnswer } from '../respond.js';
 import { viewOfJson } from './answers.js';
-import { answerAsBody, showJson } from './context.js';
+import { answerAsBody, bareResponse, hasCommonHeaders, showJson } from './context.js';
 
 /** A request, for the log. */
 export interface Asked {
@@ -44,7 +45,7 @@ export type CodeBody = string | Buffer | Readable | null;
 export const fail = (fault: unknown, ctx: Koa.Context, asked: Asked): void => {
   const { status, body, headers } = failureOf(placed(meantBy(fault, bodyOf(ctx)), ctx), asked);
   // what middlewares have set before stays, as in v4, but for what is said of another body
-  dropBodyHeaders(ctx.res);
+  dropBodyHeaders(bareResponse(ctx));
   ctx.status = status;
   ctx.body = body;
   for (const [name, value] of Object.entries(headers)) if (name !== 'content-type') ctx.set(name, value);
@@ -139,17 +140,34 @@ const settle = (ctx: Koa.Context): void => {
 
 /** What the code has answered. */
 export const answerOfContext = (ctx: Koa.Context): CodeAnswer => {
-  if (ctx.respond === false || ctx.res.headersSent) return { kind: 'taken' };
+  const res = bareResponse(ctx);
+  if (ctx.respond === false || res.headersSent) return { kind: 'taken' };
   settle(ctx);
   const kept = answerAsBody(ctx);
-  const { status } = ctx;
-  if (kept && status === 200) {
-    dropFramingHeaders(ctx.res);
+  if (kept && res.statusCode === 200) {
+    keepVarying(ctx);
+    dropFramingHeaders(res);
     return { kind: 'answer', answer: kept, wasShown: true };
   }
   const { type, body } = written(ctx);
-  dropFramingHeaders(ctx.res, body);
-  return { kind: 'other', status, type, body };
+  keepVarying(ctx);
+  dropFramingHeaders(res, body);
+  return { kind: 'other', status: ctx.status, type, body };
+};
+
+/** Code may say what else its response depends on; what every response depends on stays true. */
+const keepVarying = (ctx: Koa.Context): void => {
+  if (hasCommonHeaders(ctx)) ctx.vary(VARYING);
+};
+
+/** Puts what the framework would send with its response on the response itself, where code sees it and has the last word. */
+export const handOver = (reply: FastifyReply): void => {
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value === undefined) continue;
+    // that removes it from both
+    reply.removeHeader(name);
+    reply.raw.setHeader(name, value);
+  }
 };
 
 export const send = async (ctx: Koa.Context, reply: FastifyReply): Promise<void> => {
@@ -270,26 +288,30 @@ export const finish = async (
     answered();
     await ended;
     if (isAnswered(ctx)) return sendInstead(ctx, reply);
+    keepVarying(ctx);
     dropFramingHeaders(res);
     return given;
   }
   const text = typeof given === 'string' || Buffer.isBuffer(given) ? given.toString() : '';
   const view = isJson ? viewOfJson(text) : null;
   ctx.status = reply.statusCode;
-  const type = reply.getHeader('content-type');
+  // of the body as it is now: code finds neither in v4
+  const etag = reply.getHeader('etag');
+  reply.removeHeader('etag').removeHeader('content-length');
+  handOver(reply);
   if (view) showJson(ctx, view.body);
   else if (given !== null && given !== undefined) ctx.body = given;
   const shownFirst = ctx.body;
   answered();
   await ended;
-  if (ctx.body === shownFirst && !view?.isOpened()) {
-    reply.code(ctx.status);
-    dropFramingHeaders(res);
-    if (type !== undefined) reply.header('content-type', type);
-    if (given !== payload) reply.removeHeader('content-length');
-    return given;
-  }
-  return sendInstead(ctx, reply);
+  if (ctx.body !== shownFirst || view?.isOpened()) return sendInstead(ctx, reply);
+  const type = res.getHeader('content-type');
+  keepVarying(ctx);
+  dropFramingHeaders(res);
+  reply.code(ctx.status);
+  if (type !== undefined) reply.header('content-type', type);
+  if (etag !== undefined && !res.hasHeader('etag')) reply.header('etag', etag);
+  return given;
 };
 
 /** What v4's actions say by the context is said, anything else that they refuse is thrown; faults of the server are none of the code's. */
@@ -299,6 +321,7 @@ const isSaid = (status: number): boolean => status >= 500 || [401, 403, 404, 405
 const sendInstead = async (ctx: Koa.Context, reply: FastifyReply): Promise<CodeBody> => {
   const { type, body } = written(ctx);
   if (isStream(body)) await opened(body);
+  keepVarying(ctx);
   dropFramingHeaders(ctx.res, body);
   reply.code(ctx.status);
   for (const name of ['etag', 'content-length']) reply.removeHeader(name);

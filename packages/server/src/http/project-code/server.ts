@@ -38,7 +38,7 @@ import { sendIssues } from '../respond.js';
 import { searchOf, targetOf } from '../target.js';
 import { bodyOf, cloneStandIns } from './answers.js';
 import { anyRouteOf, codeRouteOf, firstRouteOf, pathOf } from './bodies.js';
-import { type ContextGiven, newContexts } from './context.js';
+import { type ContextGiven, hasCommonHeaders, newContexts } from './context.js';
 import { newNative } from './native.js';
 import {
   type Asked,
@@ -47,6 +47,7 @@ import {
   type CodeRun,
   fail,
   finish,
+  handOver,
   responseOfFault,
   send,
   sendFault,
@@ -73,14 +74,18 @@ export interface CodeServer {
   /**
    * Lets code answer a read outside the framework. `none`: no code takes part in the request; `framework`: only there. Whatever
    * fails, also at once, is a rejection.
-   * @param place of its URL. @param target what the request is for, if it is a read of the content API; null otherwise.
+   * @param place of its URL. @param given what the request is for, if it is a read of the content API, null otherwise; and the headers
+   * of every response, which code is given once it looks at the response: from then on they are not the caller's to send.
    */
   begin(
     request: http.IncomingMessage,
     response: http.ServerResponse,
     asked: Asked,
     place: CodePlace,
-    target: ReadTarget | null,
+    given: {
+      readonly target: ReadTarget | null;
+      readonly commonHeaders: () => readonly string[];
+    },
   ): Ready<CodeAnswer> | 'none' | 'framework';
   /** Asks the function that `config/middlewares` gives to `strapi::cors`. */
   readonly originsFor: OriginsOf;
@@ -138,9 +143,9 @@ export const addProjectCode = async (
     request: http.IncomingMessage,
     response: http.ServerResponse,
     found: FoundRoute | null,
-    { body, source }: Pick<ContextGiven, 'body' | 'source'>,
+    given: Pick<ContextGiven, 'body' | 'source' | 'commonHeaders'>,
   ): Koa.Context =>
-    contexts.make(request, response, { params: found?.params ?? {}, path: found?.route.path ?? null, body, source });
+    contexts.make(request, response, { params: found?.params ?? {}, path: found?.route.path ?? null, ...given });
 
   /**
    * Runs the work of a request; a thrown error becomes the response. `end` is called once all has ended: now, if nothing had to be
@@ -290,7 +295,8 @@ export const addProjectCode = async (
 
   /** No code stands in the way of the answer, but hooks may be set off by it. */
   const letPass = (request: FastifyRequest, reply: FastifyReply, goOn: () => void): void => {
-    const ctx = newContext(request.raw, reply.raw, null, { body: request.body, source: null });
+    handOver(reply);
+    const ctx = newContext(request.raw, reply.raw, null, { body: request.body, source: null, commonHeaders: null });
     // Koa's own is a 404
     reply.raw.statusCode = 200;
     const asked = askedBy(request);
@@ -313,7 +319,8 @@ export const addProjectCode = async (
   ): void => {
     const { method, form } = request;
     const { raw } = reply;
-    const ctx = newContext(request.raw, raw, found, { body: request.body, source: null });
+    handOver(reply);
+    const ctx = newContext(request.raw, raw, found, { body: request.body, source: null, commonHeaders: null });
     const holder = ctx.request as { readonly body?: unknown; readonly files?: unknown };
     const givenBody = request.body;
     let hasAnswered = false;
@@ -390,7 +397,13 @@ export const addProjectCode = async (
     return finish(run, reply, payload);
   });
 
-  const begin: CodeServer['begin'] = (request, response, asked, { url, pathname, routes, query }, target) => {
+  const begin: CodeServer['begin'] = (
+    request,
+    response,
+    asked,
+    { url, pathname, routes, query },
+    { target, commonHeaders },
+  ) => {
     const { method = 'GET' } = request;
     const found = routes.find(method);
     if (!found && code.globals.length === 0) return 'none';
@@ -400,7 +413,7 @@ export const addProjectCode = async (
     )
       return 'framework';
     if ((target || isOfApi(found)) && asksForV5(request.headers)) return 'framework';
-    const ctx = newContext(request, response, found, { body: undefined, source: query });
+    const ctx = newContext(request, response, found, { body: undefined, source: query, commonHeaders });
     const guarded = found?.route.guarded;
     if (guarded && !throughGlobals && guarded.isPlain()) return answerGuarded(ctx, guarded, asked);
     const last = routed({ method, pathname }, found, async () => {
@@ -415,7 +428,7 @@ export const addProjectCode = async (
 
   return {
     originsFor: async (request, response) => {
-      const ctx = newContext(request, response, null, { body: undefined, source: null });
+      const ctx = newContext(request, response, null, { body: undefined, source: null, commonHeaders: null });
       response.statusCode = 200;
       try {
         return originsIn(await inRequest(ctx, () => code.corsOrigin!(ctx)));
@@ -458,12 +471,12 @@ const withSearch = (target: ReadTarget, search: Search): ReadTarget => ({
 });
 
 /** Whether a policy has said anything of the response, which then counts beside what the action says. */
-const hasSaid = ({ response, res }: Koa.Context): boolean => {
-  const { _explicitStatus: status, _body: body } = response as {
+const hasSaid = (ctx: Koa.Context): boolean => {
+  const { _explicitStatus: status, _body: body } = ctx.response as {
     readonly _explicitStatus?: boolean;
     readonly _body?: unknown;
   };
-  return status === true || body !== undefined || res.headersSent || res.getHeaderNames().length > 0;
+  return status === true || body !== undefined || hasCommonHeaders(ctx);
 };
 
 const noNext = (): Promise<void> => Promise.resolve();

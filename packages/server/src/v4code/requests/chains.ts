@@ -311,7 +311,6 @@ class PolicyContext {
   readonly response: Koa.Response;
   readonly app: Koa;
   readonly req: Koa.Context['req'];
-  readonly res: Koa.Context['res'];
   readonly originalUrl: string;
   readonly _matchedRoute: unknown;
   constructor(ctx: Koa.Context) {
@@ -321,9 +320,11 @@ class PolicyContext {
     this.response = ctx.response;
     this.app = ctx.app;
     this.req = ctx.req;
-    this.res = ctx.res;
     this.originalUrl = ctx.originalUrl;
     this._matchedRoute = ctx['_matchedRoute'];
+  }
+  get res(): Koa.Context['res'] {
+    return this.response.res;
   }
 }
 for (const name of absentInContext)
