@@ -252,7 +252,7 @@ export const limits = {
   passwordsMax: 50,
   /** Threads that hash passwords, of the four in Node's pool. */
   passwordThreadsMax: 2,
-  /** Milliseconds over which attempts to log in are counted. Above one of the next three: 429. */
+  /** Milliseconds over which attempts to log in are counted, configurable for the first of the next three. Above one of them: 429. */
   attemptsMs: 60_000,
   /** Attempts from one address for one account at one endpoint (AC14). Configurable. */
   attemptsMax: 10,

@@ -142,11 +142,17 @@ export const configSchema = z.strictObject({
         .describe(
           'Attributes that a registration may give beside username, email and password, relations and private ones too, whatever its sender may find; others are ignored. null: all that are not private.',
         ),
-      attemptsPerMinute: z
+      attemptsMax: z
         .int()
         .min(0)
         .default(limits.attemptsMax)
-        .describe('Login attempts per address, account and endpoint; 0 for no limit.'),
+        .describe('Login attempts per address, account and endpoint in `users.attemptsMinutes`; 0 for no limit.'),
+      attemptsMinutes: z
+        .number()
+        .min(1 / 60)
+        .max(1440)
+        .default(limits.attemptsMs / 60_000)
+        .describe('Minutes over which login attempts are counted, from the first of them.'),
     })
     .prefault({}),
   mail: z

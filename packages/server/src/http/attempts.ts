@@ -32,28 +32,38 @@ export interface AttemptCount {
   readonly msLeft: number;
 }
 
+export interface AttemptBounds {
+  /** Attempts per address, account and endpoint; 0 disables counting. */
+  readonly attemptsMax: number;
+  /** The time for these; those of an address or an account alone are counted in `limits.attemptsMs`, which is its default. */
+  readonly attemptsMs?: number;
+}
+
 /**
- * @param max attempts per address, account and endpoint in `limits.attemptsMs`; 0 disables counting.
  * @param countAttempt where attempts are counted if not in this process.
  */
 export const newAttempts = async (
   app: FastifyInstance,
-  max: number,
+  { attemptsMax: max, attemptsMs = limits.attemptsMs }: AttemptBounds,
   countAttempt?: CountAttempt,
 ): Promise<Attempts> => {
   if (max === 0) return async () => true;
   await app.register(rateLimit, { global: false, ...(countAttempt ? { store: storeOf(countAttempt) } : {}) });
-  const counter = (attemptsMax: number, keyOf: (counted: Counted) => string) => {
+  const counter = (attemptsMax: number, timeWindow: number, keyOf: (counted: Counted) => string) => {
     // the plugin only hands on what it is given
     const keyGenerator = (given: FastifyRequest): string => keyOf(given as unknown as Counted);
-    const options = { max: attemptsMax, timeWindow: limits.attemptsMs, cache: limits.attemptCountersMax, keyGenerator };
+    const options = { max: attemptsMax, timeWindow, cache: limits.attemptCountersMax, keyGenerator };
     const count = app.createRateLimit(options);
     return (counted: Counted) => count(counted as unknown as FastifyRequest);
   };
   // the keys begin with the name of the counter, because a store may keep all of them together
-  const ofAddress = counter(Math.max(limits.attemptsOfAddressMax, max), ({ ip }) => `address ${ip}`);
-  const ofBoth = counter(max, ({ ip, endpoint, account }) => ['both', ip, endpoint, account].join(' '));
-  const forAccount = counter(Math.max(limits.attemptsForAccountMax, max), ({ account }) => `account ${account}`);
+  const ofAddress = counter(Math.max(limits.attemptsOfAddressMax, max), limits.attemptsMs, ({ ip }) => `address ${ip}`);
+  const ofBoth = counter(max, attemptsMs, ({ ip, endpoint, account }) => ['both', ip, endpoint, account].join(' '));
+  const forAccount = counter(
+    Math.max(limits.attemptsForAccountMax, max),
+    limits.attemptsMs,
+    ({ account }) => `account ${account}`,
+  );
   return async ({ ip, endpoint, account: given, setHeader }) => {
     const account = given === '' ? '' : digestOf(given);
     // the plugin looks for options of the route

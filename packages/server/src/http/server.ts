@@ -77,8 +77,10 @@ export interface ServerSettings {
   readonly version?: string;
   /** Whether the one proxy in front is trusted to give the client address (`X-Forwarded-For`). */
   readonly trustProxy: boolean;
-  /** Login attempts per address and account in `limits.attemptsMs`; 0 for no bound. */
+  /** Login attempts per address and account in `attemptsMs`; 0 for no bound. */
   readonly attemptsMax: number;
+  /** `limits.attemptsMs` by default. */
+  readonly attemptsMs?: number;
   /** Actions without a route, by the uid of their type; none by default. */
   readonly unserved?: ReadonlyMap<Uid, readonly string[]>;
   /** Sign the cookies of a project's own code. */
@@ -142,7 +144,7 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
   addAdministrators(app, callers);
   const sending = settings.sending ?? sendingBounds;
   await addBodies(app, sending, settings.bodyBytesMax, deps.code ? await newCodeBodies(deps.code) : null);
-  const attempts = await newAttempts(app, settings.attemptsMax, deps.countAttempt);
+  const attempts = await newAttempts(app, settings, deps.countAttempt);
   if (deps.code) listener.withoutGuests();
   const logLeftOut = addLeftOut(app);
   const codeServer =

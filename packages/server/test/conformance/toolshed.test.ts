@@ -33,7 +33,7 @@ const newProject = (overlay: string | null): string => {
   const dir = newFolder();
   fs.cpSync(path.join(kit, 'project'), dir, { recursive: true });
   if (overlay !== null) fs.cpSync(path.join(kit, overlay), dir, { recursive: true });
-  const config = { users: { attemptsPerMinute: 0 } };
+  const config = { users: { attemptsMax: 0 } };
   fs.writeFileSync(path.join(dir, 'dovetail.config.json'), JSON.stringify(config));
   const { jwtSecret, apiTokenSalt } = secrets;
   fs.writeFileSync(path.join(dir, '.env'), `JWT_SECRET=${jwtSecret}\nAPI_TOKEN_SALT=${apiTokenSalt}\n`);

@@ -96,6 +96,23 @@ describe('attempts', () => {
     },
   );
 
+  it('AC14: attempts may be counted over a longer time', async () => {
+    const people = await newPeopleWorld('sqlite', { settings: { attemptsMax: 3, attemptsMs: 3_600_000 } });
+    try {
+      expect(await statuses(3, () => guess(people, 'reader'))).toEqual([400, 400, 400]);
+      const { status, headers } = await guess(people, 'reader');
+      const reset = Number(headers['x-ratelimit-reset']) - Date.now() / 1000;
+      expect([status, reset > 3500, reset < 3602, Number(headers['retry-after']) > 3500]).toEqual([
+        429,
+        true,
+        true,
+        true,
+      ]);
+    } finally {
+      await people.close();
+    }
+  });
+
   it('AC14: change-password counts by user', async () => {
     const people = await newPeopleWorld('sqlite', {
       settings: { attemptsMax: 3, trustProxy: true },

@@ -255,7 +255,7 @@ describe.each(modes)('the query of a client in $mode mode on $dialect', ({ diale
     const api = { strict };
     served = await serveCode(dialect, {
       ...files,
-      'dovetail.config.json': JSON.stringify({ api, users: { attemptsPerMinute: 0 } }),
+      'dovetail.config.json': JSON.stringify({ api, users: { attemptsMax: 0 } }),
     });
   });
   afterAll(() => served.close());

@@ -105,7 +105,7 @@ const files = {
     },
     { draftAndPublish: true },
   ),
-  'dovetail.config.json': JSON.stringify({ mail: { from: 'usual@site.example' }, users: { attemptsPerMinute: 0 } }),
+  'dovetail.config.json': JSON.stringify({ mail: { from: 'usual@site.example' }, users: { attemptsMax: 0 } }),
   'src/index.js': `module.exports = { async bootstrap({ strapi }) {
     ${allowing}
     await allow('public', ['${note}.create', 'plugin::users-permissions.auth.register']);

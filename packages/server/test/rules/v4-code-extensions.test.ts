@@ -239,7 +239,7 @@ describe('attempts', () => {
   it('are counted where an extension answers, and by the plugin’s middleware', async () => {
     const served = await serveCode('sqlite', {
       ...files,
-      'dovetail.config.json': JSON.stringify({ users: { attemptsPerMinute: 3 } }),
+      'dovetail.config.json': JSON.stringify({ users: { attemptsMax: 3 } }),
     });
     const statuses = async (method: string, at: string, body?: unknown): Promise<readonly number[]> => {
       const found: number[] = [];
@@ -265,7 +265,7 @@ describe('the rate limit counts attempts by the address that `ctx.ip` gives', ()
     path: string,
     headers: (i: number) => Record<string, string>,
   ): Promise<readonly number[]> => {
-    const config = { users: { attemptsPerMinute: 3 }, server: { trustProxy: true } };
+    const config = { users: { attemptsMax: 3 }, server: { trustProxy: true } };
     const served = await serveCode('sqlite', { ...files, ...own, 'dovetail.config.json': JSON.stringify(config) });
     const found: number[] = [];
     const body = method === 'POST' ? { ...login, password: 'wrong' } : undefined;
@@ -294,7 +294,7 @@ describe('the rate limit counts attempts by the address that `ctx.ip` gives', ()
 });
 
 it('the rate limit counts attempts by route, however its path is written', async () => {
-  const config = JSON.stringify({ users: { attemptsPerMinute: 3 } });
+  const config = JSON.stringify({ users: { attemptsMax: 3 } });
   const bounded = await serveCode('sqlite', { ...files, 'dovetail.config.json': config });
   const statuses: number[] = [];
   for (const path of ['ours', 'OURS', '%6furs', 'our%73', 'ours/'])

@@ -123,7 +123,7 @@ describe.each(modes)('sanitized queries in $mode mode on $dialect', ({ dialect, 
   beforeAll(async () => {
     served = await serveCode(dialect, {
       ...files,
-      'dovetail.config.json': JSON.stringify({ api: { strict }, users: { attemptsPerMinute: 0 } }),
+      'dovetail.config.json': JSON.stringify({ api: { strict }, users: { attemptsMax: 0 } }),
     });
   });
   afterAll(() => served.close());

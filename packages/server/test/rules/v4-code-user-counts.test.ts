@@ -18,7 +18,7 @@ const files = {
     for (const name of ['a', 'b'])
       await strapi.query('plugin::users-permissions.user').create({ data: { username: name, email: name + '@x.example', provider: name } });
   } };`,
-  'dovetail.config.json': JSON.stringify({ users: { attemptsPerMinute: 0 } }),
+  'dovetail.config.json': JSON.stringify({ users: { attemptsMax: 0 } }),
 };
 
 describe.each(dialects)('the number of users on %s', (dialect) => {

@@ -175,7 +175,7 @@ const serve = async (
   const dir = newFolder();
   writeFiles(dir, {
     ...files,
-    'dovetail.config.json': JSON.stringify({ users: { attemptsPerMinute: 0 } }),
+    'dovetail.config.json': JSON.stringify({ users: { attemptsMax: 0 } }),
     '.env': 'JWT_SECRET=a-secret-that-is-long-enough-for-tests\nAPI_TOKEN_SALT=salt\nADMIN_JWT_SECRET=another\n',
   });
   for (const name of ['DATABASE_CLIENT', 'DATABASE_FILENAME', 'DATABASE_URL']) vi.stubEnv(name, database.env[name]);

@@ -163,19 +163,37 @@ describe('what config/ says is obeyed', () => {
           'users-permissions': {
             config: {
               jwt: { expiresIn: '12h' },
-              ratelimit: { interval: { min: 1 }, max: 3 },
+              ratelimit: { interval: { hour: 1, min: 30 }, max: 3 },
               register: { allowedFields: ['nickname'] },
             },
           },
         }),
       },
       ({ config }) => config.users,
-      { jwtDays: 0.5, attemptsPerMinute: 3, registerFields: ['nickname'] },
+      { jwtDays: 0.5, attemptsMax: 3, attemptsMinutes: 90, registerFields: ['nickname'] },
+    ],
+    [
+      'attempts in milliseconds',
+      { 'config/plugins.js': file({ 'users-permissions': { config: { ratelimit: { interval: 300_000, max: 5 } } } }) },
+      ({ config: { users } }) => [users.attemptsMax, users.attemptsMinutes],
+      [5, 5],
+    ],
+    [
+      'attempts without an interval, which is a minute then',
+      { 'config/plugins.js': file({ 'users-permissions': { config: { ratelimit: { max: '7' } } } }) },
+      ({ config: { users } }) => [users.attemptsMax, users.attemptsMinutes],
+      [7, 1],
+    ],
+    [
+      'attempts without a number, which are ten then',
+      { 'config/plugins.js': file({ 'users-permissions': { config: { ratelimit: { interval: { min: 5 } } } } }) },
+      ({ config: { users } }) => [users.attemptsMax, users.attemptsMinutes],
+      [10, 5],
     ],
     [
       'attempts without a limit',
       { 'config/plugins.js': file({ 'users-permissions': { config: { ratelimit: { enabled: false } } } }) },
-      ({ config }) => config.users.attemptsPerMinute,
+      ({ config }) => config.users.attemptsMax,
       0,
     ],
     [
@@ -337,6 +355,15 @@ describe('what config/ says is obeyed', () => {
   });
 });
 
+const deeper: Readonly<Record<string, object>> = {
+  body: { formidable: { MORE: 1 } },
+  security: {
+    contentSecurityPolicy: { useDefaults: true, MORE: 1, directives: { 'img-src': ['*'] } },
+    hsts: { maxAge: 1, MORE: 1 },
+    frameguard: { action: 'deny', MORE: 1 },
+  },
+};
+
 describe('what is not obeyed', () => {
   it('is said, without values: unknown names, other providers, plugins, forms that cannot be read', async () => {
     const verdicts = (part: string, value: unknown): Readonly<Record<string, string>> =>
@@ -380,8 +407,130 @@ describe('what is not obeyed', () => {
       }),
     ).toMatchObject({
       'database.connection.connection.ssl.ciphers': 'not supported',
-      'database.settings': 'not needed',
+      'database.settings.forceMigration': 'not needed',
     });
+  });
+
+  it('is said wherever the name is: no key of config/ that is not known goes without a word', async () => {
+    vi.stubEnv('DATABASE_CLIENT', 'sqlite');
+    /** Every place that may hold names, and is said to be one that is not known with a name more. */
+    const given: Readonly<Record<string, unknown>> = {
+      'config/server.js': { MORE: 1, app: { keys: ['a'], MORE: 1 }, webhooks: { MORE: 1 }, dirs: { MORE: 1 } },
+      'config/api.js': { MORE: 1, rest: { MORE: 1 }, responses: { MORE: 1 } },
+      'config/admin.js': { MORE: 1, apiToken: { salt: 's', MORE: 1 }, auth: { secret: 's', MORE: 1 } },
+      'config/database.js': {
+        MORE: 1,
+        settings: { MORE: 1 },
+        connection: {
+          MORE: 1,
+          client: 'postgres',
+          connection: { MORE: 1, host: 'x', ssl: { MORE: 1 } },
+          pool: { MORE: 1, min: 0, max: 5 },
+        },
+      },
+      'config/middlewares.js': [
+        'query',
+        'logger',
+        'errors',
+        'public',
+        'compression',
+        'cors',
+        'body',
+        'security',
+        'poweredBy',
+        'responseTime',
+      ].map((it) => ({ name: `strapi::${it}`, config: { MORE: 1, ...deeper[it] } })),
+      'config/plugins.js': {
+        'users-permissions': {
+          MORE: 1,
+          config: { MORE: 1, jwt: { MORE: 1 }, register: { MORE: 1 }, ratelimit: { max: 3, MORE: 1 } },
+        },
+        upload: {
+          MORE: 1,
+          config: {
+            MORE: 1,
+            provider: 'aws-s3',
+            providerOptions: { MORE: 1, s3Options: { credentials: { MORE: 1 }, params: { Bucket: 'b', MORE: 1 } } },
+          },
+        },
+        email: {
+          MORE: 1,
+          config: {
+            MORE: 1,
+            provider: 'nodemailer',
+            providerOptions: { MORE: 1, auth: { MORE: 1 } },
+            settings: { MORE: 1 },
+          },
+        },
+      },
+    };
+    /** How often it is there, each under a name of its own. */
+    let places = 0;
+    const named = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(named);
+      if (value === null || typeof value !== 'object') return value;
+      return Object.fromEntries(
+        Object.entries(value).map(([name, it]) => [name === 'MORE' ? `unheardOf${places++}` : name, named(it)]),
+      );
+    };
+    writeFiles(dir, {
+      ...sound,
+      ...Object.fromEntries(Object.entries(given).map(([name, it]) => [name, file(named(it))])),
+    });
+    const { settings } = JSON.parse((await printed(() => check(dir, { json: true }))).out) as CheckReport;
+    const said = settings
+      .filter((it) => it.verdict === 'not supported')
+      .flatMap((it) => /unheardOf\d+$/.exec(it.v4Name) ?? []);
+    expect(places).toBeGreaterThan(40);
+    expect([...said].sort()).toEqual(Array.from({ length: places }, (_, i) => `unheardOf${i}`).sort());
+  });
+
+  it('what v4 knows and is nothing here is not reported as unknown', async () => {
+    const sections: Files = {
+      'config/database.js': file({
+        connection: {
+          client: 'sqlite',
+          connection: { filename: 'x.db' },
+          useNullAsDefault: true,
+          debug: false,
+          acquireConnectionTimeout: 60_000,
+          pool: { min: 0, max: 10, acquireTimeoutMillis: 1, idleTimeoutMillis: 1 },
+        },
+        settings: { forceMigration: true, runMigrations: true },
+      }),
+      'config/middlewares.js': file([
+        { name: 'strapi::query', config: { arrayLimit: 100, depth: 20, strictNullHandling: true } },
+        { name: 'strapi::logger', config: { level: 'http', requests: true } },
+        { name: 'strapi::public', config: { maxAge: 60_000, defaultIndex: false, hidden: true } },
+        { name: 'strapi::compression', config: { threshold: 1024, br: false, gzip: { flush: 2 } } },
+        { name: 'strapi::poweredBy', config: { poweredBy: 'Me' } },
+        { name: 'strapi::errors', config: {} },
+        { name: 'strapi::cors' },
+      ]),
+      'config/plugins.js': file({
+        email: {
+          config: {
+            provider: 'nodemailer',
+            providerOptions: { host: 'h', port: 465, secure: true, auth: { user: 'u', pass: 'p' } },
+          },
+        },
+      }),
+    };
+    writeFiles(dir, { ...sound, ...sections });
+    const { settings } = JSON.parse((await printed(() => check(dir, { json: true }))).out) as CheckReport;
+    expect(settings.filter((it) => it.verdict === 'not supported')).toEqual([]);
+  });
+
+  it('mail over TLS at a port that has STARTTLS here is said', async () => {
+    const providerOptions = { host: 'h', port: 587, secure: true };
+    writeFiles(dir, {
+      ...sound,
+      'config/plugins.js': file({ email: { config: { provider: 'nodemailer', providerOptions } } }),
+    });
+    const { settings } = JSON.parse((await printed(() => check(dir, { json: true }))).out) as CheckReport;
+    expect(settings.filter((it) => it.verdict === 'not supported').map((it) => it.v4Name)).toEqual([
+      'plugins.email.config.providerOptions.secure',
+    ]);
   });
 
   it('check lists it, and no secret', async () => {

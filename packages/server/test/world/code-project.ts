@@ -97,7 +97,7 @@ export const serveCode = async (
   const dir = newFolder();
   writeFiles(dir, {
     'package.json': '{}',
-    'dovetail.config.json': JSON.stringify({ users: { attemptsPerMinute: 0 } }),
+    'dovetail.config.json': JSON.stringify({ users: { attemptsMax: 0 } }),
     '.env': 'JWT_SECRET=a-secret-that-is-long-enough-for-tests\nAPI_TOKEN_SALT=salt\nADMIN_JWT_SECRET=another\n',
     ...files,
   });

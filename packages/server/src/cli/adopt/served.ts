@@ -284,12 +284,12 @@ const looks: readonly Look[] = [
         };
   },
   ({ content, config }) =>
-    content.users === 0 || config.users.attemptsPerMinute === 0
+    content.users === 0 || config.users.attemptsMax === 0
       ? null
       : {
           code: 'attempts',
           because: counted(content.users, 'user'),
-          message: `Passwords, roles and JWTs stay valid if JWT_SECRET is the same. Attempts to log in are limited to ${config.users.attemptsPerMinute} a minute for each account and address.`,
+          message: `Passwords, roles and JWTs stay valid if JWT_SECRET is the same. Attempts to log in are limited to ${config.users.attemptsMax} in ${counted(config.users.attemptsMinutes, 'minute')} for each account and address.`,
         },
   ({ v4, config }) => {
     const { allowedFields } = objectAt(v4.part('plugins').value, 'users-permissions', 'config', 'register');

@@ -53,6 +53,20 @@ const onOff =
   (value) =>
     typeof value === 'boolean' ? { [header]: value ? on : null } : undefined;
 
+/** What an option that is an object may say. */
+const members: Readonly<Record<string, readonly string[]>> = {
+  contentSecurityPolicy: ['useDefaults', 'directives', 'reportOnly'],
+  hsts: ['maxAge', 'includeSubDomains', 'preload'],
+  strictTransportSecurity: ['maxAge', 'includeSubDomains', 'preload'],
+  frameguard: ['action'],
+  referrerPolicy: ['policy'],
+  permittedCrossDomainPolicies: ['permittedPolicies'],
+  crossOriginEmbedderPolicy: ['policy'],
+  crossOriginOpenerPolicy: ['policy'],
+  crossOriginResourcePolicy: ['policy'],
+  dnsPrefetchControl: ['allow'],
+};
+
 const options: Readonly<Record<string, ReadOption>> = {
   contentSecurityPolicy: policy,
   hsts,
@@ -85,18 +99,23 @@ const options: Readonly<Record<string, ReadOption>> = {
 
 export interface SecurityHeaders {
   readonly headers: Headers;
-  /** Options that are not known, or cannot be read. */
-  readonly unknown: readonly string[];
+  /** Paths of options that are not known, or cannot be read. */
+  readonly unknown: readonly (readonly string[])[];
 }
 
 /** @param config of `strapi::security`. */
 export const securityHeadersOf = (config: unknown): SecurityHeaders => {
   const headers: Record<string, string | null> = {};
-  const unknown: string[] = [];
+  const unknown: string[][] = [];
   for (const [name, value] of Object.entries(isPlain(config) ? config : {})) {
     const read = options[name]?.(value);
-    if (read === undefined) unknown.push(name);
-    else Object.assign(headers, read);
+    if (read === undefined) {
+      unknown.push([name]);
+      continue;
+    }
+    Object.assign(headers, read);
+    const others = Object.keys(isPlain(value) ? value : {}).filter((it) => !members[name]?.includes(it));
+    unknown.push(...others.map((it) => [name, it]));
   }
   return { headers, unknown };
 };

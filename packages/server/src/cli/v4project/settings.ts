@@ -117,7 +117,7 @@ const walk = (
       const made = rule(it, full, values);
       return made === null ? [notSupported(full, it, 'the value has another form than is read')] : [made].flat();
     }
-    const hasMore = Object.keys(rules).some((one) => name === '' || one.startsWith(`${name}.`));
+    const hasMore = name === '' || Object.keys(rules).some((one) => one.startsWith(`${name}.`));
     if (isPlain(it) && hasMore)
       return Object.entries(it).flatMap(([key, member]) => visit(member, name === '' ? key : `${name}.${key}`));
     return [notSupported(full, it, 'it is not known here, and code finds it in strapi.config')];
@@ -145,6 +145,9 @@ const ignored =
   (note: string): Rule =>
   (value, v4Name) =>
     notNeeded(v4Name, value, note);
+
+const ignoring = (note: string, names: readonly string[]): Readonly<Record<string, Rule>> =>
+  Object.fromEntries(names.map((it) => [it, ignored(note)]));
 
 const refused =
   (note: string): Rule =>
@@ -245,26 +248,64 @@ const admin: Readonly<Record<string, Rule>> = {
 
 // ---- config/database
 
-const database = (value: unknown, { dir }: V4Values): readonly V4Setting[] => {
+const database = (value: unknown, values: V4Values): readonly V4Setting[] => {
   const connection = objectAt(value, 'connection');
   const client = textAt(connection, 'client');
-  const others = Object.keys(objectAt(value)).filter((it) => it !== 'connection');
-  const rest = others.map((it) => notNeeded(`database.${it}`, valueAt(value, it), 'a start adds, and drops nothing'));
+  if (value === undefined || !isPlain(value)) return [];
   if (client === null)
-    return value === undefined || !isPlain(value)
-      ? []
-      : [...rest, notSupported('database.connection', connection, 'it names no client')];
-  const found = databaseOf(dir, client, connection);
-  if (found.client === null) return [...rest, notSupported(CLIENT_SETTING, client, unsupportedDatabase(found))];
-  const known = Object.entries(found.given).map(([name, it]) =>
+    return [
+      ...walk(without(value, ['connection']), 'database', databaseRules, values),
+      notSupported('database.connection', connection, 'it names no client'),
+    ];
+  const found = databaseOf(values.dir, client, connection);
+  const variables = Object.entries(found.client === null ? {} : found.given).map(([name, it]) =>
     obeyed(`database.connection (${name})`, it, { kind: 'variable', name, value: it }),
   );
-  const ssl = objectAt(connection, 'connection', 'ssl');
-  const unknown = Object.keys(ssl)
-    .filter((it) => !['rejectUnauthorized', 'ca', 'cert', 'key'].includes(it) && ssl[it] != null)
-    .map((it) => notSupported(`database.connection.connection.ssl.${it}`, ssl[it], 'it is not known here'));
-  return [...known, ...unknown, ...rest];
+  const own =
+    found.client === null ? { 'connection.*': said } : connectionRules(found.client, connection['connection']);
+  return [
+    ...(found.client === null ? [notSupported(CLIENT_SETTING, client, unsupportedDatabase(found))] : variables),
+    ...walk(value, 'database', { ...databaseRules, ...own }, values),
+  ];
 };
+
+/** What another setting stands for. */
+const said: Rule = () => [];
+
+const databaseRules: Readonly<Record<string, Rule>> = Object.fromEntries(
+  ['forceMigration', 'runMigrations'].map((it) => [`settings.${it}`, ignored('a start adds, and drops nothing')]),
+);
+
+const connectionRules = (client: 'sqlite' | 'postgres', given: unknown): Readonly<Record<string, Rule>> => {
+  const ofTls = isPlain(valueAt(given, 'ssl')) ? tlsOptions.map((it) => `ssl.${it}`) : ['ssl'];
+  const own = client === 'sqlite' ? ['filename'] : [...ofPostgres, ...ofTls];
+  return {
+    'connection.client': said,
+    ...(isPlain(given)
+      ? Object.fromEntries(own.map((it) => [`connection.connection.${it}`, said]))
+      : { 'connection.connection': said }),
+    'connection.useNullAsDefault': ignored('what is not given is null, or the default of the column'),
+    'connection.debug': ignored('the log follows LOG_LEVEL'),
+    'connection.acquireConnectionTimeout': bounded,
+    'connection.pool.max':
+      client === 'postgres' ? said : ignored('SQLite has one writer, and as many readers as `threads` says'),
+    ...Object.fromEntries(ofPool.map((it) => [`connection.pool.${it}`, bounded])),
+  };
+};
+
+const ofPostgres = ['connectionString', 'host', 'port', 'database', 'user', 'password', 'schema'];
+const tlsOptions = ['rejectUnauthorized', 'ca', 'cert', 'key'];
+const ofPool = [
+  'min',
+  'acquireTimeoutMillis',
+  'createTimeoutMillis',
+  'destroyTimeoutMillis',
+  'idleTimeoutMillis',
+  'reapIntervalMillis',
+  'createRetryIntervalMillis',
+  'propagateCreateError',
+];
+const bounded = ignored('connections are opened when they are needed, and bounds are in docs/limits.md');
 
 // ---- config/middlewares
 
@@ -374,7 +415,9 @@ const security: Readonly<Record<string, Rule>> = {
       ...Object.entries(headers).map(([name, it]) =>
         obeyed(`${v4Name} (${name})`, it, config(`server.securityHeaders.${name}`, it)),
       ),
-      ...unknown.map((it) => notSupported(`${v4Name}.${it}`, valueAt(value, it), 'it is not known here')),
+      ...unknown.map((it) =>
+        notSupported([v4Name, ...it].join('.'), it.reduce(valueAt, value), 'it is not known here'),
+      ),
     ];
   },
 };
@@ -383,15 +426,25 @@ const builtIn: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
   'strapi::cors': cors,
   'strapi::body': body,
   'strapi::security': security,
-  'strapi::logger': { '.*': ignored('the log follows LOG_LEVEL') },
-  'strapi::errors': { '.*': ignored('errors are as v4 words them') },
-  'strapi::query': { '.*': ignored('bounds of queries are in docs/limits.md') },
-  'strapi::poweredBy': { '.*': ignored('the header is not sent') },
-  'strapi::responseTime': { '.*': ignored('the header is not sent') },
+  'strapi::logger': ignoring('the log follows LOG_LEVEL', ['level', 'transports.*', 'format.*', 'requests']),
+  'strapi::errors': {},
+  'strapi::query': {
+    ...ignoring('bounds of queries are in docs/limits.md', ['arrayLimit', 'depth', 'parameterLimit']),
+    strictNullHandling: (value, v4Name) =>
+      value === true ? notNeeded(v4Name, value) : notSupported(v4Name, value, 'a parameter without `=` is null'),
+  },
+  'strapi::poweredBy': ignoring('the header is not sent', ['poweredBy']),
+  'strapi::responseTime': {},
   'strapi::responses': { '.*': refused('functions for statuses are not called') },
   'strapi::favicon': { '.*': ignored(panel) },
-  'strapi::public': { '.*': ignored('uploads alone are served from public') },
-  'strapi::compression': { '.*': ignored('responses are compressed') },
+  'strapi::public': ignoring('uploads alone are served from public, and with headers of their own', [
+    ...['path', 'maxAge', 'maxage', 'hidden', 'index', 'defaultIndex', 'defer', 'gzip', 'br', 'brotli', 'extensions'],
+    ...['format', 'immutable', 'setHeaders', 'root'],
+  ]),
+  'strapi::compression': ignoring('responses are compressed', [
+    ...['threshold', 'filter', 'encodings', 'defaultEncoding'],
+    ...['br', 'gzip', 'deflate', 'options'].map((it) => `${it}.*`),
+  ]),
   'strapi::session': { '.*': refused('ctx.session is not there') },
   'strapi::ip': {
     '.*': (value, v4Name) => notSupported(v4Name, value, 'every address is answered', { isGuard: true }),
@@ -446,7 +499,8 @@ const plugins = (value: unknown, values: V4Values): readonly V4Setting[] => {
     if (isOff && whereOff !== undefined) return [notSupported(at, it, whereOff)];
     if (isOff) return [notNeeded(at, it, rules ? 'without permissions nobody gets to it' : null)];
     const own = valueAt(it, 'config');
-    if (rules) return own === undefined ? [] : rules(own, at, values);
+    const others = without(isPlain(it) ? it : {}, ['enabled', 'config', 'resolve']);
+    if (rules) return [...(own === undefined ? [] : rules(own, at, values)), ...walk(others, at, {}, values)];
     return [
       notSupported(
         at,
@@ -478,19 +532,15 @@ const users: Readonly<Record<string, Rule>> = {
   ),
   'ratelimit.*': (value, v4Name) => {
     if (!isPlain(value)) return [];
-    if (value['enabled'] === false) return obeyed(v4Name, value, config('users.attemptsPerMinute', 0));
-    const max = value['max'] === undefined ? 5 : asCount(value['max']);
-    const minutes = minutesOf(value['interval'] ?? { min: 5 });
+    if (value['enabled'] === false) return obeyed(v4Name, value, config('users.attemptsMax', 0));
+    // of what is not given, v4's own
+    const max = value['max'] === undefined ? limits.attemptsMax : asCount(value['max']);
+    const minutes = minutesOf(value['interval'] ?? limits.attemptsMs);
     if (max === undefined || minutes === null) return null;
-    const perMinute = Math.max(1, Math.floor(max / minutes));
     const others = Object.keys(value).filter((it) => !['enabled', 'max', 'interval'].includes(it));
     return [
-      obeyed(
-        v4Name,
-        value,
-        config('users.attemptsPerMinute', perMinute),
-        minutes === 1 ? null : `counted by the minute: ${perMinute} attempts`,
-      ),
+      obeyed(v4Name, value, config('users.attemptsMax', max)),
+      obeyed(v4Name, value, config('users.attemptsMinutes', minutes)),
       ...others.map((it) => notSupported(`${v4Name}.${it}`, value[it], 'attempts are counted by address and account')),
     ];
   },
@@ -499,14 +549,14 @@ const users: Readonly<Record<string, Rule>> = {
   'grant.*': refused('logins by other providers are not here'),
 };
 
-/** `{ min: 5 }`, or milliseconds. */
+/** `{ min: 5 }`, or milliseconds; a day at most. */
 const minutesOf = (interval: unknown): number | null => {
-  if (typeof interval === 'number') return interval > 0 ? interval / 60_000 : null;
+  if (typeof interval === 'number') return interval > 0 ? Math.min(1440, Math.max(1 / 60, interval / 60_000)) : null;
   if (!isPlain(interval)) return null;
   const units: Readonly<Record<string, number>> = { ms: 1 / 60_000, sec: 1 / 60, min: 1, hour: 60, day: 1440 };
   const all = Object.entries(interval).map(([unit, count]) => (units[unit] ?? Number.NaN) * Number(count));
   const sum = all.reduce((a, b) => a + b, 0);
-  return sum > 0 ? sum : null;
+  return sum > 0 ? minutesOf(sum * 60_000) : null;
 };
 
 const upload = (value: unknown, at: string, values: V4Values): readonly V4Setting[] => {
@@ -591,9 +641,8 @@ const s3 = (value: Plain, at: string): readonly V4Setting[] => {
     'accessKeyId',
     'secretAccessKey',
     'sessionToken',
-    'signedUrlExpires',
   ]);
-  const unknown = [...new Set(places.flatMap((it) => Object.keys(it)))].filter((it) => !known.has(it));
+  const unknown = [...new Set(keys.flatMap((it) => Object.keys(it)))].filter((it) => !known.has(it));
   if (bucket === null)
     return [notSupported(`${at}.providerOptions`, null, 'it names no bucket, so files go to public/uploads')];
   return [
@@ -610,7 +659,7 @@ const s3 = (value: Plain, at: string): readonly V4Setting[] => {
     ...secret('AWS_ACCESS_KEY_ID', 'accessKeyId'),
     ...secret('AWS_SECRET_ACCESS_KEY', 'secretAccessKey'),
     ...secret('AWS_SESSION_TOKEN', 'sessionToken'),
-    ...unknown.map((it) => notSupported(`${at}.providerOptions.${it}`, find(it), 'it is not known here')),
+    ...unknown.map((it) => notSupported(`${at}.providerOptions.${it}`, find(it, keys), 'it is not known here')),
     ...(value['actionOptions'] === undefined ||
     Object.keys(objectAt(value, 'actionOptions')).every(
       (it) => Object.keys(objectAt(value, 'actionOptions', it)).length === 0,
@@ -626,7 +675,7 @@ const s3 = (value: Plain, at: string): readonly V4Setting[] => {
   ];
 };
 
-const email = (value: unknown, at: string): readonly V4Setting[] => {
+const email = (value: unknown, at: string, values: V4Values): readonly V4Setting[] => {
   const provider = textAt(value, 'provider') ?? 'sendmail';
   const settings = objectAt(value, 'settings');
   const address = (v4Name: string, name: string): readonly V4Setting[] => {
@@ -634,9 +683,12 @@ const email = (value: unknown, at: string): readonly V4Setting[] => {
     return found === null ? [] : [obeyed(`${at}.config.settings.${v4Name}`, found, config(name, found))];
   };
   const addresses = [...address('defaultFrom', 'mail.from'), ...address('defaultReplyTo', 'mail.replyTo')];
-  const others = Object.keys(settings)
-    .filter((it) => !['defaultFrom', 'defaultReplyTo', 'testAddress'].includes(it))
-    .map((it) => notSupported(`${at}.config.settings.${it}`, settings[it], 'it is not known here'));
+  const others = walk(
+    without(isPlain(value) ? value : {}, ['provider', 'providerOptions']),
+    `${at}.config`,
+    { 'settings.defaultFrom': said, 'settings.defaultReplyTo': said, 'settings.testAddress': ignored(panel) },
+    values,
+  );
   if (!/nodemailer$/.test(provider))
     return [
       notSupported(`${at}.config.provider`, provider, 'mail goes out over SMTP: set SMTP_HOST'),
@@ -648,15 +700,22 @@ const email = (value: unknown, at: string): readonly V4Setting[] => {
     found === null
       ? []
       : [obeyed(`${at}.config.providerOptions.${v4Name}`, found, { kind: 'variable', name, value: found })];
-  const known = ['host', 'port', 'secure', 'auth'];
+  const isTls = textAt(options, 'port') === '465';
+  const secure: Rule = (it, v4Name) =>
+    Boolean(it) === isTls || options['port'] === undefined
+      ? []
+      : notSupported(v4Name, it, 'port 465 has TLS from the start, and every other port STARTTLS');
   return [
     ...set('SMTP_HOST', 'host', textAt(options, 'host')),
     ...set('SMTP_PORT', 'port', textAt(options, 'port') ?? (options['secure'] === true ? '465' : null)),
     ...set('SMTP_USERNAME', 'auth.user', textAt(options['auth'], 'user')),
     ...set('SMTP_PASSWORD', 'auth.pass', textAt(options['auth'], 'pass')),
-    ...Object.keys(options)
-      .filter((it) => !known.includes(it))
-      .map((it) => notSupported(`${at}.config.providerOptions.${it}`, options[it], 'it is not known here')),
+    ...walk(
+      options,
+      `${at}.config.providerOptions`,
+      { host: said, port: said, secure, 'auth.user': said, 'auth.pass': said },
+      values,
+    ),
     ...addresses,
     ...others,
   ];
