@@ -195,6 +195,12 @@ export const configSchema = z.strictObject({
         .describe(
           'Files or folders of v4 code that are not to run, such as src/api/note/routes/note.js, and middlewares as config/middlewares names them, such as plugin::rest-cache.recv. The start is refused while code that may restrict access and does not run is not listed. A listed router with only or except serves every action.',
         ),
+      acceptCode: z
+        .array(z.string())
+        .default([])
+        .describe(
+          'Files or folders of v4 code that run although they use what is not here and catch errors: list those of which access does not depend on what they catch. A policy or middleware among them still lets nobody pass once it has met such an error.',
+        ),
     })
     .prefault({}),
   upload: z

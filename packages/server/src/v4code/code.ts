@@ -255,6 +255,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       shownTypesOf: descriptions.ofPlugin,
       say: descriptions.say,
       warn: (text) => log.warn(text),
+      onFault: (err) => log.error({ err }, 'code of the project reports an error to Sentry, which is not here'),
       strapi: () => started(hold.strapi, 'strapi'),
     });
     const globals: Middleware[] = [];
@@ -313,22 +314,31 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       isPlain: (uid: string, action: CoreAction): boolean =>
         core.isCoreService(uid) && operatedOf[action].every((it) => !lifecycles.hears(uid, it)),
     };
-    /** @returns to be called once the hook has ended. */
-    const warnIfLate = (hook: string, ms: number, consequence: string): (() => void) => {
-      const timer = setTimeout(() => {
-        log.warn(`${hook} of ${code.indexFile} has not ended; ${consequence}`);
-      }, ms).unref();
+    /** @returns to be called once the hook has ended. @param late where it is, and what comes of it. */
+    const warnIfLate = (late: () => string, ms: number): (() => void) => {
+      const timer = setTimeout(() => log.warn(late()), ms).unref();
       return () => clearTimeout(timer);
+    };
+    const callAll = async (hook: IndexHook, running: (file: string) => void): Promise<void> => {
+      await plugins.run(hook);
+      for (const { file, members } of code.indexes) {
+        const given = members[hook];
+        if (!isCallable(given)) continue;
+        running(file);
+        await given.call(members, { strapi });
+      }
     };
     /** What fails there stops the start. */
     const run = async (hook: 'register' | 'bootstrap'): Promise<void> => {
-      const ended = warnIfLate(hook, limits.startHookMs, 'the start waits for it');
+      let file = 'src';
+      const ended = warnIfLate(() => `${hook} of ${file} has not ended; the start waits for it`, limits.startHookMs);
       try {
-        await plugins.run(hook);
-        await call(code.index, hook, strapi);
+        await callAll(hook, (it) => {
+          file = it;
+        });
       } catch (fault) {
         log.error({ err: fault }, `${hook} of the project failed`);
-        throw new CodeFault(describeFault(fault, dir, { file: 'src', what: `${hook} failed` }), { cause: fault });
+        throw new CodeFault(describeFault(fault, dir, { file, what: `${hook} failed` }), { cause: fault });
       } finally {
         ended();
       }
@@ -418,10 +428,13 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
         cron.destroy();
         await settle();
         await leftWorkEnds();
-        const ended = warnIfLate('destroy', limits.closeMsMax / 2, 'the process ends without it soon');
+        let file = 'src';
+        const late = (): string => `destroy of ${file} has not ended; the process ends without it soon`;
+        const ended = warnIfLate(late, limits.closeMsMax / 2);
         try {
-          await call(code.index, 'destroy', strapi);
-          await plugins.run('destroy');
+          await callAll('destroy', (it) => {
+            file = it;
+          });
         } finally {
           ended();
         }
@@ -484,10 +497,7 @@ const configOf = (name: string, listed: unknown): Members => {
   return isMembers(config) ? config : {};
 };
 
-const call = async (index: Members, name: string, strapi: Strapi): Promise<void> => {
-  const hook = index[name];
-  if (isCallable(hook)) await hook.call(index, { strapi });
-};
+type IndexHook = 'register' | 'bootstrap' | 'destroy';
 
 interface GlobalsDeps {
   readonly dir: string;

@@ -3,7 +3,14 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { foldersIn, kebabName } from '../model/files.js';
 import { CodeFault, type LoadModule, moduleAt, modulesIn, nameIn, newFaults } from './loading/load.js';
-import { type Api, isMembers, type Members, type NamedType, type ProjectCode } from './loading/parts.js';
+import {
+  type Api,
+  type IndexModule,
+  isMembers,
+  type Members,
+  type NamedType,
+  type ProjectCode,
+} from './loading/parts.js';
 import { jsonAt, readExtensions } from './loading/read-extensions.js';
 import { readSchemaFiles, uidOfType } from './loading/schema-files.js';
 import { CoreDefinition } from './requests/core.js';
@@ -64,6 +71,11 @@ export const readProjectCode = async ({ dir, load: loadOne, ignored }: ReadOptio
     return loaded ?? {};
   };
 
+  const indexes: IndexModule[] = [];
+  const addIndex = async (folder: string): Promise<void> => {
+    const file = fileAt(folder, 'index');
+    if (file !== null) indexes.push({ file: nameIn(dir, file), members: await loadMembers(file) });
+  };
   const apis = new Map<string, Api>();
   const lifecycles = new Map<string, { readonly hooks: Members; readonly file: string }>();
   const root = path.join(dir, 'src/api');
@@ -85,6 +97,7 @@ export const readProjectCode = async ({ dir, load: loadOne, ignored }: ReadOptio
       middlewares: await loadFolder(path.join(at, 'middlewares'), true),
       routes: await loadRouters(path.join(at, 'routes')),
     });
+    await addIndex(at);
     for (const type of foldersIn(path.join(at, 'content-types'))) {
       const ofType = path.join(at, 'content-types', type);
       const file = fileAt(ofType, 'lifecycles');
@@ -94,18 +107,17 @@ export const readProjectCode = async ({ dir, load: loadOne, ignored }: ReadOptio
       lifecycles.set(uid, { hooks: await loadMembers(file), file: nameIn(dir, file) });
     }
   }
-  const index = fileAt(path.join(dir, 'src'), 'index');
   const found: ProjectCode = {
     apis,
     policies: await loadFolder(path.join(dir, 'src/policies'), true),
     middlewares: await loadFolder(path.join(dir, 'src/middlewares'), true),
     lifecycles,
     extensions: await readExtensions({ dir, load, isIgnored }),
-    index: index === null ? {} : await loadMembers(index),
-    indexFile: index === null ? 'src/index' : nameIn(dir, index),
+    indexes,
     namedTypes,
     schemas: readSchemaFiles(dir),
   };
+  await addIndex(path.join(dir, 'src'));
   faults.throwAll();
   return found;
 };

@@ -33,9 +33,10 @@ afterEach(() => {
   fs.rmSync(dir, { recursive: true });
 });
 
+const running = { runCode: true, ignoreCode: [], acceptCode: [] };
 /** What becomes of the files where code does not run. */
 const find = (ignoreCode: readonly string[] = []): readonly CodeFile[] =>
-  findCode(dir, { runCode: false, ignoreCode: [...ignoreCode] });
+  findCode(dir, { ...running, runCode: false, ignoreCode: [...ignoreCode] });
 const kindOf = (file: string, source: string): string | undefined => {
   writeFiles(dir, { [file]: source });
   return find().find((it) => it.file === file)?.kind;
@@ -493,12 +494,11 @@ describe('check says what the start would refuse of the code, and runs neither r
 
 describe('where code runs', () => {
   const kinds = (ignoreCode: string[] = []): Readonly<Record<string, string>> =>
-    Object.fromEntries(findCode(dir, { runCode: true, ignoreCode }).map(({ file, kind }) => [file, kind]));
+    Object.fromEntries(findCode(dir, { ...running, ignoreCode }).map(({ file, kind }) => [file, kind]));
 
   it('files of config/env are read with the NODE_ENV that their folder names', () => {
     writeFiles(dir, { 'config/env/production/server.js': '', 'config/env/development/server.js': '' });
-    const described = (environment?: string) =>
-      findCode(dir, { runCode: true, ignoreCode: [], environment }).map(describeCode);
+    const described = (environment?: string) => findCode(dir, { ...running, environment }).map(describeCode);
     const read = 'its settings are read';
     const unread = 'not needed (it is read with the NODE_ENV that its folder names)';
     expect(described()).toEqual([
@@ -533,7 +533,7 @@ describe('where code runs', () => {
       'src/api/author/routes/author.js': 'router',
       'src/api/author/controllers/author.js': 'default',
       'src/api/book/content-types/book/lifecycles.js': 'run',
-      'src/api/book/index.js': 'code',
+      'src/api/book/index.js': 'run',
       'src/extensions/users-permissions/strapi-server.js': 'run',
       'src/extensions/seo/strapi-server.js': 'guard',
       'src/functions/tidy.js': 'unused',
@@ -564,7 +564,7 @@ const kept = () => strapi.db.query('strapi::core-store').findMany();
       'src/extensions/users-permissions/strapi-server.js': `module.exports = (plugin) => { plugin.routes.admin.routes.push({ policies: ['admin::isAuthenticatedAdmin'] }); return plugin; };`,
       [panel]: `module.exports = { type: 'admin', routes: [{ method: 'GET', path: '/x', handler: 'book.find', config: { policies: ['admin::isAuthenticatedAdmin'] } }] };`,
     });
-    const uses = findCode(dir, { runCode: true, ignoreCode: [] }).filter((it) => it.absent.length > 0);
+    const uses = findCode(dir, running).filter((it) => it.absent.length > 0);
     expect(uses).toEqual([
       ...[route, panel].map((file) => ({
         file,
@@ -598,14 +598,14 @@ const kept = () => strapi.db.query('strapi::core-store').findMany();
       `${service}: runs, but strapi.db.connection in line 3, @strapi/strapi/lib/services/metrics in line 4, strapi.admin.services['project-settings'] in line 5 and query('strapi::core-store') in line 6 are not here, and throw an error when used`,
       'src/functions/tidy.js: not needed (it runs where other files import it; strapi.entityService.decorate in line 1 is not here, and throws an error when used)',
     ]);
-    expect(findCode(dir, { runCode: false, ignoreCode: [] }).every((it) => it.absent.length === 0)).toBe(true);
+    expect(findCode(dir, { ...running, runCode: false }).every((it) => it.absent.length === 0)).toBe(true);
   });
 
   it('members of @strapi/utils and strapi.server that are not here are named, whatever the file calls them', () => {
     const service = 'src/api/book/services/book.js';
     const usesIn = (text: string): readonly string[] => {
       writeFiles(dir, { [service]: text });
-      const [found] = findCode(dir, { runCode: true, ignoreCode: [] });
+      const [found] = findCode(dir, running);
       return found!.absent.map(({ what, line }) => `${line} ${what.replace("require('@strapi/utils')", 'utils')}`);
     };
     expect(
@@ -643,7 +643,7 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     `strapi.log.info(['strapi.auth'][0], { 'strapi.auth': 'strapi.fs' })`,
   ])('texts and regular expressions are no uses: %s', (text) => {
     writeFiles(dir, { 'src/policies/said.js': `module.exports = (ctx) => { try { ${text} } catch {} };` });
-    expect(findCode(dir, { runCode: true, ignoreCode: [] })).toMatchObject([{ kind: 'run', absent: [] }]);
+    expect(findCode(dir, running)).toMatchObject([{ kind: 'run', absent: [] }]);
   });
 
   it.each([
@@ -670,14 +670,14 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     ['strapi.auth', `s = <b>it's {strapi.auth}</b>`],
   ])('uses among texts and regular expressions are found: %s in %s', (what, text) => {
     writeFiles(dir, { 'src/policies/said.js': `module.exports = (ctx) => { try { ${text} } catch {} };` });
-    const [found] = findCode(dir, { runCode: true, ignoreCode: [] });
+    const [found] = findCode(dir, running);
     expect([found!.kind, ...found!.absent]).toEqual(['guard', { what, line: 1 }]);
   });
 
   it('ctx.session is named where code uses it, unless code of the project makes one', () => {
     const [views, controller] = ['src/middlewares/views.js', 'src/api/book/controllers/book.js'];
     const uses = (): readonly string[] =>
-      findCode(dir, { runCode: true, ignoreCode: [] })
+      findCode(dir, running)
         .filter((it) => it.absent.length > 0)
         .map(describeCode);
     writeFiles(dir, {
@@ -729,7 +729,7 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
       'src/api/book/services/loud.js': `module.exports = { find: () => strapi.db.connection.raw('x') };`,
       'src/api/book/services/sound.js': hide('try { ctx.body = 1; } catch {}'),
     });
-    const code = findCode(dir, { runCode: true, ignoreCode: [] });
+    const code = findCode(dir, running);
     expect(Object.fromEntries(code.map((it) => [it.file, it.kind]))).toMatchObject({
       'src/middlewares/hide.js': 'guard',
       'src/policies/quiet.js': 'guard',
@@ -750,6 +750,107 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     );
   });
 
+  describe('plugins that do not run here', () => {
+    const given: Files = {
+      'package.json': JSON.stringify({
+        dependencies: {
+          'strapi-plugin-sitemap': '1.0.0',
+          '@strapi/plugin-sentry': '4.25.9',
+          'strapi-plugin-gone': '1.0.0',
+        },
+      }),
+      'config/plugins.js': `module.exports = ({ env }) => ({
+        acl: { enabled: true, resolve: './src/plugins/acl' }, 'rest-cache': { enabled: env.bool('CACHE', true), config: { ttl: 1 } },
+        // later: { enabled: true },
+        gone: false, off: { enabled: false, resolve: './src/plugins/off' }, upload: { config: {} } });`,
+    };
+    const controller = 'src/api/book/controllers/own.js';
+    const absentIn = (source: string): readonly string[] => {
+      writeFiles(dir, { ...given, [controller]: source });
+      return findCode(dir, running)
+        .find((it) => it.file === controller)!
+        .absent.map((it) => it.what);
+    };
+
+    it.each([
+      [`strapi.plugin('acl').service('acl').own(user)`, [`strapi.plugin('acl')`]],
+      [`strapi?.plugin("acl")?.service('acl')`, [`strapi.plugin('acl')`]],
+      [`(strapi as any).plugin('acl')`, [`strapi.plugin('acl')`]],
+      [`strapi.plugin('rest-cache').service('cacheStore')`, [`strapi.plugin('rest-cache')`]],
+      ['strapi.plugins.acl.services.acl', [`strapi.plugins['acl']`]],
+      [`strapi.plugins['rest-cache'].services.x`, [`strapi.plugins['rest-cache']`]],
+      [`strapi.plugin('sitemap')`, [`strapi.plugin('sitemap')`]],
+      [`strapi.plugin('content-type-builder').service('builder')`, [`strapi.plugin('content-type-builder')`]],
+      [`strapi.service('plugin::acl.acl')`, ['plugin::acl.acl']],
+      [`strapi.services['plugin::acl.acl']`, ['plugin::acl.acl']],
+      [`strapi.entityService.findMany('plugin::acl.rule', {})`, ['plugin::acl.rule']],
+      [`strapi.db.query( "plugin::acl.rule" ).count()`, ['plugin::acl.rule']],
+      [`strapi.plugin('upload').service('folder').getPath()`, [`strapi.plugin('upload').service('folder')`]],
+      [`(strapi.entityService as any).clone('api::book.book', 1)`, ['strapi.entityService.clone']],
+      // here, switched off, none of v4's either, or a text
+      [`strapi.plugin('upload').service('upload').upload({})`, []],
+      [`strapi.service('plugin::users-permissions.user').fetch(1)`, []],
+      [`strapi.plugin('sentry').service('sentry').sendError(fault)`, []],
+      [`strapi.plugin('graphql').service('extension')`, []],
+      [`strapi.plugin('gone') ?? strapi.plugin('off') ?? strapi.plugin('later') ?? strapi.plugin('other')`, []],
+      [`strapi.log.info("strapi.plugin('acl') is 'plugin::acl.acl'")`, []],
+    ])('%s', (source, expected) => {
+      expect(absentIn(`module.exports = { find: async (ctx) => ${source} };`)).toEqual(expected);
+    });
+
+    it('stop the start where a controller catches what they throw, until it is accepted: then it runs', () => {
+      const what = `strapi.plugin('acl') in line 1 is not here, and throws an error when used`;
+      absentIn(
+        `module.exports = { async find(ctx) { try { ctx.query.filters = strapi.plugin('acl').own(); } catch {} } };`,
+      );
+      const found = findCode(dir, running);
+      expect(() => refuseGuards(found, { runCode: true })).toThrow(
+        `These files of the project may restrict access, and go on where what they use is not here:
+  ${controller}: catches errors, and ${what}
+Let such errors through, or do without what is not here. Where access does not depend on it, list the files in dovetail.config, and they run: project: { acceptCode: ['${controller}'] }`,
+      );
+      const accepted = findCode(dir, { ...running, acceptCode: ['./src/api/book/controllers'] });
+      expect(() => refuseGuards(accepted, { runCode: true })).not.toThrow();
+      expect(accepted.map(describeCode)).toContain(`${controller}: runs, but ${what}`);
+      expect(() => findCode(dir, { ...running, acceptCode: ['src/api/book/controllers/owm.js'] })).toThrow(
+        `project.acceptCode: no code file matches "src/api/book/controllers/owm.js"`,
+      );
+    });
+  });
+
+  it('a guard that a file which is not run imports is one', () => {
+    const guard = `module.exports = (strapi) => strapi.server.use((ctx, next) => (ctx.get('x-key') ? next() : ctx.forbidden()));`;
+    const idle = 'module.exports = () => 1;';
+    writeFiles(dir, {
+      'config/plugins.js': `module.exports = { shop: { enabled: true, resolve: './src/plugins/shop' }, acl: { enabled: true, resolve: './plugins/acl' } };`,
+      'src/lib/guard.js': guard,
+      'src/lib/idle.js': idle,
+      'src/lib/index.js': `exports.guard = require('./guard.js');`,
+      'src/plugins/shop/strapi-server.js': `module.exports = { register: ({ strapi }) => require('../../lib/idle')(strapi) };`,
+      'src/plugins/shop/boot.ts': `import { guard } from '../../lib';`,
+      'plugins/acl/strapi-server.js': `module.exports = { register: async ({ strapi }) => (await import("./../../src/lib/guard.js")).default(strapi) };`,
+      'src/extensions/documentation/strapi-server.js': `const { guard } = require('../../lib/'); module.exports = (plugin) => plugin;`,
+      // the files of these two run
+      'src/api/book/index.js': `module.exports = { register: ({ strapi }) => require('../../lib/guard')(strapi) };`,
+      'src/index.js': `module.exports = { register: ({ strapi }) => require('./lib/guard')(strapi) };`,
+    });
+    const kinds = (runCode: boolean): Readonly<Record<string, string>> =>
+      Object.fromEntries(findCode(dir, { ...running, runCode }).map(({ file, kind }) => [file, kind]));
+    const guards = {
+      'src/plugins/shop/boot.ts': 'guard',
+      'plugins/acl/strapi-server.js': 'guard',
+      'src/extensions/documentation/strapi-server.js': 'guard',
+    };
+    const others = { 'src/plugins/shop/strapi-server.js': 'code' };
+    expect(kinds(true)).toMatchObject({ ...guards, ...others, 'src/api/book/index.js': 'run', 'src/index.js': 'run' });
+    expect(kinds(false)).toMatchObject({
+      ...guards,
+      ...others,
+      'src/api/book/index.js': 'guard',
+      'src/index.js': 'guard',
+    });
+  });
+
   it('a middleware that is named by its file is one, wherever it is', () => {
     const global = `module.exports = [{ resolve: './src/guards/block' }, { resolve: './src/shared/', config: {} }];`;
     writeFiles(dir, {
@@ -760,7 +861,7 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
       'src/guards/other.js': `module.exports = {};`,
       'src/shared/index.js': `module.exports = () => (ctx, next) => next();`,
     });
-    const code = findCode(dir, { runCode: true, ignoreCode: [] });
+    const code = findCode(dir, running);
     expect(Object.fromEntries(code.map((it) => [it.file, it.kind]))).toMatchObject({
       'src/guards/block.js': 'guard',
       'src/guards/own.js': 'run',
@@ -776,7 +877,7 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
       'src/api/book/content-types/book/lifecycle.js': 'module.exports = {};',
       'src/api/book/controllers/book.test.ts': `describe('books', () => undefined);`,
     });
-    const described = findCode(dir, { runCode: true, ignoreCode: [] }).map(describeCode);
+    const described = findCode(dir, running).map(describeCode);
     for (const file of [
       'src/extensions/users-permissions/content-types/user/index.js',
       'src/api/book/content-types/book/lifecycle.js',
@@ -800,7 +901,7 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
       'config/functions/bootstrap.js': text,
       'scripts/seed.js': text,
     });
-    const described = findCode(dir, { runCode: true, ignoreCode: [] }).map(describeCode);
+    const described = findCode(dir, running).map(describeCode);
     const imported = 'not needed (it runs where other files import it';
     expect(described).toEqual([
       `config/functions/bootstrap.js: ${imported})`,
@@ -843,7 +944,7 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     const byItself = 'not needed (v4 does not load it by itself)';
     const documented =
       'not needed (the plugin documentation writes it; GET /api/openapi.json describes the API instead)';
-    expect(findCode(dir, { runCode: true, ignoreCode: [] }).map(describeCode)).toEqual([
+    expect(findCode(dir, running).map(describeCode)).toEqual([
       '.env.production: not needed (it is read only if ENV_PATH names it, as in v4)',
       `config/helpers/tasks.js: ${imported}`,
       'config/sync: not run (the plugin config-sync imports it, and is not here: roles and settings are those of the database)',
@@ -871,7 +972,7 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
       'patches/@strapi-community+strapi-provider-x+1.0.0.patch': changes('@strapi-community/strapi-provider-x'),
     });
     for (const runCode of [true, false]) {
-      const code = findCode(dir, { runCode, ignoreCode: [] });
+      const code = findCode(dir, { ...running, runCode });
       expect(code.map(describeCode)).toEqual([
         `${byText}: not run, and it changes a package of Strapi, none of which runs here: a patch is not supported`,
         `${ofUsers}: not run, and it changes a package of Strapi, none of which runs here: a patch is not supported`,
@@ -879,7 +980,9 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
         'patches/lodash+4.17.21.patch: not needed (it changes a package that is not of Strapi, wherever that is installed)',
       ]);
       expect(() => refuseGuards(code, { runCode })).toThrow(`ignoreCode: ['${byText}', '${ofUsers}']`);
-      expect(() => refuseGuards(findCode(dir, { runCode, ignoreCode: [byText, ofUsers] }), { runCode })).not.toThrow();
+      expect(() =>
+        refuseGuards(findCode(dir, { ...running, runCode, ignoreCode: [byText, ofUsers] }), { runCode }),
+      ).not.toThrow();
     }
   });
 
@@ -894,7 +997,7 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
       'config/server.js': 'module.exports = {};',
       'src/index.js': 'module.exports = {};',
     });
-    expect(needsCode(findCode(dir, { runCode: true, ignoreCode: [] }))).toBe(false);
+    expect(needsCode(findCode(dir, running))).toBe(false);
   });
 
   it.each([

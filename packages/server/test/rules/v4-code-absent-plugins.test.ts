@@ -50,6 +50,8 @@ describe.each(dialects)('plugins that do not run here, on %s', (dialect) => {
   beforeAll(async () => {
     served = await serveCode(dialect, {
       'package.json': JSON.stringify({ dependencies: { 'strapi-plugin-sitemap': '1.0.0' } }),
+      // each catches what is thrown
+      'dovetail.config.json': JSON.stringify({ project: { acceptCode: ['src/policies'] } }),
       'config/plugins.js': `module.exports = { acl: { enabled: true, resolve: './src/plugins/acl' }, off: { enabled: false, resolve: './src/plugins/off' } };`,
       'src/plugins/acl/package.json': '{ "name": "acl", "strapi": { "kind": "plugin", "name": "acl" } }',
       ...Object.fromEntries(
@@ -85,6 +87,28 @@ describe.each(dialects)('plugins that do not run here, on %s', (dialect) => {
   it('say why', () => {
     expect(served.logged.join('')).toContain('plugin::acl.rule: plugins of the project do not run here');
     expect(served.logged.join('')).toContain('plugin::sitemap.rule: plugins from npm do not run here');
+  });
+});
+
+describe('Sentry, which is not here', () => {
+  it('takes what code sends to it into the log, and does not disturb the response', async () => {
+    const served = await serveCode('sqlite', {
+      'package.json': JSON.stringify({ dependencies: { '@strapi/plugin-sentry': '4.25.9' } }),
+      'config/plugins.js': `module.exports = { sentry: { enabled: true, config: { dsn: 'https://x@sentry.example/1' } } };`,
+      'src/api/own/routes/own.js': `module.exports = { routes: [{ method: 'GET', path: '/own', handler: 'own.fails', config: { auth: false } }] };`,
+      'src/api/own/controllers/own.js': `module.exports = { fails(ctx) {
+        const sentry = strapi.plugin('sentry').service('sentry');
+        try { throw new Error('the shop is closed'); } catch (fault) {
+          sentry.sendError(fault, (scope) => scope.setTag('shop', 'closed'));
+          ctx.set('x-found', [sentry.getInstance(), strapi.service('plugin::sentry.sentry') === sentry, strapi.plugin('sentry').config('dsn')].join());
+          return ctx.badRequest('closed');
+        }
+      } };`,
+    });
+    const { status, headers } = await served.json('GET', '/api/own');
+    expect([status, headers['x-found']]).toEqual([400, ',true,https://x@sentry.example/1']);
+    expect(served.logged.join('')).toMatch(/the shop is closed.*reports an error to Sentry/);
+    await served.close();
   });
 });
 

@@ -572,3 +572,54 @@ export default { async show() {
     await expect(fault).rejects.toThrow('src/api/place/services/helper.ts:3');
   });
 });
+
+describe('the index of an API', () => {
+  const index = (
+    name: string,
+  ): string => `module.exports = Object.fromEntries(['register', 'bootstrap', 'destroy'].map((hook) => [hook, async function ({ strapi }) {
+    await null;
+    if (typeof this[hook] !== 'function') throw new Error('it is called without its module');
+    (globalThis.calledIndexes ??= []).push(hook + ' of ${name}');
+  }]));`;
+  const called = (): readonly string[] => (globalThis as { calledIndexes?: readonly string[] }).calledIndexes ?? [];
+  const guarded: Readonly<Record<string, string>> = {
+    ...running,
+    'src/api/run/index.js': index('run'),
+    'src/api/acl/index.js': index('acl'),
+    'src/index.js': index('src'),
+    'src/lib/guard.js': `module.exports = (strapi) => strapi.server.use((ctx, next) => (ctx.get('x-key') === '' ? ctx.forbidden() : next()));`,
+    'src/api/guard/index.ts': `import guard = require('../../lib/guard'); export default { register: ({ strapi }: { strapi: object }) => guard(strapi) };`,
+  };
+
+  it('runs, after plugins and before src/index, and what it adds to the server guards every request', async () => {
+    (globalThis as { calledIndexes?: readonly string[] }).calledIndexes = undefined as never;
+    const served = await serveCode('sqlite', guarded);
+    const marked = async (headers = {}): Promise<number> =>
+      (await served.json('GET', '/api/marked', undefined, headers)).status;
+    expect([await marked(), await marked({ 'x-key': 'one' })]).toEqual([403, 200]);
+    await served.close();
+    expect(called()).toEqual(
+      ['register', 'bootstrap', 'destroy'].flatMap((hook) => ['acl', 'run', 'src'].map((name) => `${hook} of ${name}`)),
+    );
+  });
+
+  it('stops the start where it fails, by its name', async () => {
+    const fails = `module.exports = {
+      bootstrap() { throw new Error('no rules'); } };`;
+    await expect(serveCode('sqlite', { 'src/api/acl/index.js': fails })).rejects.toThrow(
+      'src/api/acl/index.js:2: bootstrap failed: no rules',
+    );
+    await expect(serveCode('sqlite', { 'src/api/acl/index.js': 'module.exports = 7;' })).rejects.toThrow(
+      'src/api/acl/index.js: export an object',
+    );
+  });
+
+  it('is one of the files that ignoreCode leaves out', async () => {
+    const served = await serveCode('sqlite', {
+      ...guarded,
+      'dovetail.config.json': JSON.stringify({ project: { ignoreCode: ['src/api/guard/index.ts'] } }),
+    });
+    expect((await served.json('GET', '/api/marked')).status).toBe(200);
+    await served.close();
+  });
+});

@@ -312,7 +312,7 @@ const codeOf = (dir: string, options: FindOptions, obstacles: Obstacle[]): Code 
   } catch (fault) {
     if (!(fault instanceof StartFault)) throw fault;
     obstacles.push({ code: 'config.invalid', message: fault.message, cure: 'Mend the configuration file.' });
-    files = findCode(dir, { ...options, ignoreCode: [] });
+    files = findCode(dir, { ...options, ignoreCode: [], acceptCode: [] });
   }
   const routes = declaredRoutes(dir, files);
   const facts = files.map(
@@ -333,17 +333,17 @@ const codeOf = (dir: string, options: FindOptions, obstacles: Obstacle[]): Code 
       routes: [],
     }),
   );
-  const guards = guardsIn(files);
+  const guards = guardsIn(files).map((it) => it.file);
   if (guards.length > 0)
     obstacles.push({
       code: 'code.guards',
       message: `${guards.length === 1 ? 'A file may restrict access, and is not run' : `${guards.length} files may restrict access, and are not run`}, so the start is refused: ${guards.slice(0, 3).join(', ')}${guards.length > 3 ? ` and ${guards.length - 3} more, below` : ''}`,
-      cure: `${options.runCode ? 'Do' : 'Remove project.runCode from dovetail.config, so that the code runs. Or do'} what they do with permissions, or with handlers (src/api/<name>/handlers.ts), and list them in dovetail.config: project.ignoreCode.`,
+      cure: `${options.runCode ? 'Do' : 'Remove project.runCode from dovetail.config, so that the code runs. Or do'} what they do with permissions, or with handlers (src/api/<name>/handlers.ts), and list them in dovetail.config: project.ignoreCode. Those that catch errors can be mended, or listed in project.acceptCode.`,
     });
   return { files, facts: [...facts, ...handlers] };
 };
 
-const guardsIn = (files: readonly CodeFile[]): readonly string[] => files.filter(isUnwatched).map((it) => it.file);
+const guardsIn = (files: readonly CodeFile[]): readonly CodeFile[] => files.filter(isUnwatched);
 
 const modelOf = (loaded: LoadedModel, config: Config, obstacles: Obstacle[]): Model | null => {
   if (!loaded.ok) {

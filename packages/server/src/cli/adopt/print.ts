@@ -422,7 +422,7 @@ const serve = ({ serve: how }: AdoptReport, paper: Paper): string => {
       ? []
       : [
           Object.hasOwn(how.config, 'project')
-            ? '  dovetail.config.json; list a file in ignoreCode once you have done otherwise what it guards:'
+            ? '  dovetail.config.json; list a file in ignoreCode once you have done otherwise what it guards, and in acceptCode\n  once access does not depend on what it catches:'
             : "  dovetail.config.json, for settings as v4's:",
           ...JSON.stringify(how.config, null, 2)
             .split('\n')

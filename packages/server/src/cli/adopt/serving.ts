@@ -6,6 +6,7 @@ import { deliveriesTable } from '../../model/storage.js';
 import type { FrozenDb } from '../../sql/inspection.js';
 import { indexColumns, noDiff, planAdditions, planIndexes, type TableDiff } from '../../sql/schema.js';
 import { planChanges } from '../layout.js';
+import { type CodeFile, failsOpen } from '../v4project/code.js';
 import { objectAt, valueAt } from '../v4project/values.js';
 import type { CodeFact, ServeFacts, Setting, StartFacts } from './report.js';
 import { configFor, type DatabaseAddress, missingVariables, secretsOf } from './settings.js';
@@ -19,8 +20,8 @@ export interface ServingOptions {
   /** Whether Dovetail reads `config/` too. */
   readonly isRead: boolean;
   readonly code: readonly CodeFact[];
-  /** Guards that `start` waits for, as the files to list in `project.ignoreCode`. */
-  readonly guards: readonly string[];
+  /** Guards that `start` waits for. */
+  readonly guards: readonly CodeFile[];
 }
 
 /** What of the contents decides what the start writes. */
@@ -133,10 +134,19 @@ const filesOf = (dir: string, config: V4Config, address: DatabaseAddress): Start
   return files;
 };
 
+/** How dovetail.config names guards with which the start is refused otherwise. */
+const listsOf = (guards: readonly CodeFile[]): Readonly<Record<string, readonly string[]>> => {
+  const lists = {
+    ignoreCode: guards.filter((it) => !failsOpen(it)).map((it) => it.file),
+    acceptCode: guards.filter(failsOpen).map((it) => it.file),
+  };
+  return Object.fromEntries(Object.entries(lists).filter(([, files]) => files.length > 0));
+};
+
 export const planServing = ({ dir, config, address, settings, isRead, guards }: ServingOptions): ServeFacts => {
   const variables = missingVariables(dir, config, address, isRead);
   const wanted = configFor(settings);
-  const own = guards.length === 0 ? wanted : { ...wanted, project: { ignoreCode: guards } };
+  const own = guards.length === 0 ? wanted : { ...wanted, project: listsOf(guards) };
   const project = quoted(dir);
   const server = config.part('server').value;
   const port = Number(valueAt(server, 'port') ?? config.variables['PORT'] ?? 1337) || 1337;

@@ -1,4 +1,5 @@
 /** What files of a v4 project use of Strapi that is not here, as far as their text shows it. Code that gets there fails. */
+import { absentServices } from '../../v4code/plugins/absent.js';
 import { absentMembers, UTILS } from '../../v4code/strapi-utils/missing.js';
 import { codeTexts } from './code-texts.js';
 
@@ -12,10 +13,12 @@ export interface AbsentUse {
 interface Project {
   /** Whether code of the project makes `ctx.session`, so that it is there. */
   readonly keepsSessions: boolean;
+  /** Names of plugins that v4 has, or may have, and that do not run here. */
+  readonly plugins: ReadonlySet<string>;
 }
 
 /** Each once, in order. Comments and texts do not count. */
-export const absentUses = (file: string, source: string, { keepsSessions }: Project): readonly AbsentUse[] => {
+export const absentUses = (file: string, source: string, { keepsSessions, plugins }: Project): readonly AbsentUse[] => {
   const { text, code } = codeTexts(source);
   const found = new Map<string, AbsentUse>();
   // v4's panel asks its own policies on routes of its own, which nobody serves here; an API has none, whatever their type
@@ -24,6 +27,7 @@ export const absentUses = (file: string, source: string, { keepsSessions }: Proj
   const meansSessions = !keepsSessions && !/^src\/(?:api\/[^/]+\/)?policies\//.test(file);
   const named = [
     ...usesIn(text, code),
+    ...pluginsIn(text, code, plugins),
     ...(isOfPanel ? [] : policiesIn(text)),
     ...(meansSessions ? sessionsIn(code) : []),
   ];
@@ -140,6 +144,30 @@ const usesIn = (text: string, code: string): readonly Named[] => [
     .map(({ 1: uid = '', index }) => ({ what: `query('${uid}')`, index })),
 ];
 
+/** Plugins by their names, their parts by uids, and services that those lack which the server stands for. */
+const pluginsIn = (text: string, code: string, plugins: ReadonlySet<string>): readonly Named[] => [
+  ...[...text.matchAll(pluginCall)]
+    .filter(({ 0: whole, index }) => isCode(whole, index, code))
+    .flatMap(({ 1: name = '', 2: service = '', index }) => {
+      const plugin = `strapi.plugin('${name}')`;
+      if (plugins.has(name)) return [{ what: plugin, index }];
+      return absentServices[name]?.includes(service) ? [{ what: `${plugin}.service('${service}')`, index }] : [];
+    }),
+  ...[...code.matchAll(memberOf('strapi.plugins'))]
+    .map(({ 1: dotted, 2: quoted, index }) => ({ name: dotted ?? quoted ?? '', index }))
+    .filter(({ name }) => plugins.has(name))
+    .map(({ name, index }) => ({ what: `strapi.plugins['${name}']`, index })),
+  ...[...text.matchAll(uidOfPlugin)]
+    .filter(({ 0: whole, 1: name = '', index }) => plugins.has(name) && isCode(whole, index, code))
+    .map(({ 0: whole, index }) => ({ what: /plugin::[^'"`]+/.exec(whole)![0], index })),
+];
+
+const pluginCall =
+  /(?<![\w$])strapi(?:\s+as\s+[\w.$]+\s*\))?\s*!?\??\.\s*plugin\s*(?:\?\.)?\(\s*['"`]([^'"`]+)['"`]\s*\)(?:\s*!?\??\.\s*service\s*\(\s*['"`]([\w-]+)['"`]\s*\))?/g;
+
+/** What a call is given, or a member is named by. */
+const uidOfPlugin = /[([]\s*['"`]plugin::([\w@/-]+)\.[\w.-]+['"`]/g;
+
 /** Whether what a match begins with is no part of a text. */
 const isCode = (whole: string, index: number, code: string): boolean => code[index] === whole[0];
 
@@ -154,7 +182,7 @@ const memberOf = (object: string): RegExp => {
 };
 
 const member = (dotted: string, quoted: string): string =>
-  `\\s*!?(?:\\??\\.\\s*${dotted}|(?:\\?\\.)?\\s*\\[\\s*['"\`]${quoted}['"\`]\\s*\\])`;
+  `(?:\\s+as\\s+[\\w.$]+\\s*\\))?\\s*!?(?:\\??\\.\\s*${dotted}|(?:\\?\\.)?\\s*\\[\\s*['"\`]${quoted}['"\`]\\s*\\])`;
 
 /** What v4 keeps beside content types. */
 const modelOfServer = /\bquery\( ?['"`](strapi::[\w-]+|webhook)['"`]/g;

@@ -6,6 +6,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { never, orNearest } from '../../errors.js';
 import { distOf } from '../../v4code/loading/env.js';
+import { servedPlugins } from '../../v4code/loading/parts.js';
+import { installedPlugins } from '../../v4code/loading/read-extensions.js';
+import { harmless, ofCore } from '../../v4code/plugins/absent.js';
 import { type Config, StartFault } from '../config.js';
 import { type AbsentUse, absentUses, describeUses, makesSessions, mayBeCaught } from './absent-uses.js';
 import { codeTexts } from './code-texts.js';
@@ -113,8 +116,8 @@ const losses: readonly (readonly [RegExp, string])[] = [
   [/^src\/api\/[^/]+\/content-types\//, 'lifecycles are not called; hooks in src/api/*/handlers.ts are'],
   [/^src\/extensions\//, 'plugins of v4 are not loaded'],
   [/^src\/plugins\//, 'plugins of v4 are not loaded'],
-  [/^src\/api\/[^/]+\/(?:index\.|config\/)/, 'only controllers, services, routes and the like of an API are loaded'],
-  [/^src\/index\./, 'register and bootstrap are not called'],
+  [/^src\/api\/[^/]+\/config\//, 'only controllers, services, routes and the like of an API are loaded'],
+  [/^src\/(?:api\/[^/]+\/)?index\./, 'register and bootstrap are not called'],
   [/cron/, 'its tasks run only where config/server is read and names them'],
   [
     /^config\/sync$/,
@@ -143,7 +146,7 @@ export const openActions = (projectDir: string, code: readonly CodeFile[]): read
     .filter(({ file, kind }) => kind === 'run' && isRoute.test(file))
     .flatMap(({ file }) => readOpenActions(bare(textOf(projectDir, file))));
 
-export interface FindOptions extends Pick<Config['project'], 'ignoreCode'> {
+export interface FindOptions extends Pick<Config['project'], 'ignoreCode' | 'acceptCode'> {
   /** Whether the server runs what it can. */
   readonly runCode: boolean;
   /** `NODE_ENV`, which selects `config/env/NAME`. */
@@ -152,11 +155,11 @@ export interface FindOptions extends Pick<Config['project'], 'ignoreCode'> {
 
 /**
  * Every file that v4 would run, and those of plugins that it loads from the project, sorted by name. Throws a `StartFault`
- * for a name in `ignoreCode` that matches none.
+ * for a name in `ignoreCode` or `acceptCode` that matches none.
  */
 export const findCode = (
   projectDir: string,
-  { ignoreCode, runCode, environment = 'development' }: FindOptions,
+  { ignoreCode, acceptCode, runCode, environment = 'development' }: FindOptions,
 ): readonly CodeFile[] => {
   const plugins = localPlugins(projectDir);
   const found = [...places, ...plugins.places].flatMap((place) => filesAt(projectDir, place.split('/')));
@@ -164,7 +167,7 @@ export const findCode = (
   const besides = [...patches(projectDir), ...settingsOfPlugins(projectDir)];
   const names = [...new Set([...found, ...middlewares, ...besides])].filter((file) => !plugins.isOfPanel(file)).sort();
   const covers = (name: string, file: string): boolean => file === name || file.startsWith(`${name}/`);
-  const ignoring = ignoreCode.map((it) => path.posix.normalize(it.replaceAll('\\', '/')).replace(/^\.?\/|\/$/g, ''));
+  const [ignoring, accepting] = [ignoreCode, acceptCode].map((given) => given.map(placeGiven)) as [string[], string[]];
   const middlewareNames = namesOfMiddlewares(projectDir);
   for (const name of ignoring) {
     if (middlewareNames.includes(name) || names.some((file) => covers(name, file))) continue;
@@ -173,11 +176,15 @@ export const findCode = (
       : ['code file', names];
     throw new StartFault(`project.ignoreCode: no ${what} matches "${name}"${orNearest(name, near)}`);
   }
+  for (const name of accepting)
+    if (!names.some((file) => covers(name, file)))
+      throw new StartFault(`project.acceptCode: no code file matches "${name}"${orNearest(name, names)}`);
   const isOfProject = (file: string): boolean => !names.some((it) => covers(file, it)) && !plugins.isOfPanel(file);
   const others = runCode && names.length > 0 ? otherFiles(projectDir).filter(isOfProject) : [];
   const keepsSessions = [...names, ...others].some(
     (file) => isCode(file) && makesSessions(withoutComments(textOf(projectDir, file))),
   );
+  const about = { keepsSessions, plugins: absentPlugins(projectDir) };
   const known = names.map((file): CodeFile => {
     if (besides.includes(file))
       return {
@@ -195,21 +202,27 @@ export const findCode = (
     const ignored = ignoring.some((name) => covers(name, file));
     if (file.startsWith('src/plugins/') && !plugins.isEnabled(file))
       return { file, kind: 'unused', ignored, absent: [] };
-    const kind = runCode && !ignored ? kindWhereCodeRuns(place, byText, environment) : byText;
-    const absent = kind === 'run' || kind === 'unused' ? absentUses(place, source, { keepsSessions }) : [];
+    const whereRun = runCode && !ignored ? kindWhereCodeRuns(place, byText, environment) : byText;
+    const kind = whereRun === 'code' && importsGuard(projectDir, { file, place, source }) ? 'guard' : whereRun;
+    const absent = kind === 'run' || kind === 'unused' ? absentUses(place, source, about) : [];
     const failsOpen =
       kind === 'run' &&
+      !accepting.some((name) => covers(name, file)) &&
       absent.some(mayBeCaught) &&
       mayGuardFile.test(place) &&
       catchesErrors.test(codeTexts(source).code);
     return { file, kind: failsOpen ? 'guard' : kind, ignored, absent };
   });
   const imported = others.map((file): CodeFile => {
-    const absent = isCode(file) ? absentUses(file, textOf(projectDir, file), { keepsSessions }) : [];
+    const absent = isCode(file) ? absentUses(file, textOf(projectDir, file), about) : [];
     return { file, kind: 'unused', ignored: false, absent };
   });
   return [...known, ...imported].sort((a, b) => (a.file < b.file ? -1 : 1));
 };
+
+/** From the folder of the project. */
+const placeGiven = (given: string): string =>
+  path.posix.normalize(given.replaceAll('\\', '/')).replace(/^\.?\/|\/$/g, '');
 
 /** The code of the admin panel, which is one line of a list. */
 const PANEL = 'src/admin';
@@ -284,7 +297,7 @@ const isPatch = /\.patch$/;
  * that the index of the project or an extension of a plugin subscribes.
  */
 const mayGuardFile =
-  /^src\/(?:(?:api\/[^/]+\/)?(?:policies|middlewares)\/|api\/[^/]+\/(?:(?:controllers|services)\/|content-types\/[^/]+\/lifecycles\.)|extensions\/|index\.)/;
+  /^src\/(?:(?:api\/[^/]+\/)?(?:policies|middlewares)\/|api\/[^/]+\/(?:(?:controllers|services)\/|index\.|content-types\/[^/]+\/lifecycles\.)|extensions\/|index\.)/;
 /** What it uses that is not here throws, and what it guards would be open to all. */
 const catchesErrors = /\bcatch\s*[({]|\.\s*catch\b/;
 
@@ -302,7 +315,7 @@ const isImported =
 
 /** What `src/v4code` loads. Plugins of the project's own and those of others are not among it. */
 const runs =
-  /^src\/(?:api\/[^/]+\/(?:(?:routes|controllers|services|policies|middlewares)\/[^/]+|content-types\/[^/]+\/lifecycles\.[^/]+)|policies\/[^/]+|middlewares\/[^/]+|index\.[^/]+|extensions\/(?:users-permissions|email|upload|i18n)\/strapi-server\.[^/]+)$/;
+  /^src\/(?:api\/[^/]+\/(?:(?:routes|controllers|services|policies|middlewares)\/[^/]+|index\.[^/]+|content-types\/[^/]+\/lifecycles\.[^/]+)|policies\/[^/]+|middlewares\/[^/]+|index\.[^/]+|extensions\/(?:users-permissions|email|upload|i18n)\/strapi-server\.[^/]+)$/;
 
 /** Whether anything of the project has to be loaded: files as v4 generates them do what the server does by itself. */
 export const needsCode = (code: readonly CodeFile[]): boolean => code.some((it) => it.kind === 'run');
@@ -333,6 +346,45 @@ const localPlugins = (
       /^src\/plugins\/[^/]+\/admin\//.test(file) || folders.some((it) => file.startsWith(`${it}/admin/`)),
   };
 };
+
+/** Names of plugins that v4 has by the packages of the project or by `config/plugins`, and that do not run here. */
+const absentPlugins = (projectDir: string): ReadonlySet<string> => {
+  const texts = ['config/plugins', 'config/env/*/plugins']
+    .flatMap((place) => filesAt(projectDir, place.split('/')))
+    .map((file) => withoutComments(textOf(projectDir, file)));
+  const keys = texts.flatMap((text) => [...text.matchAll(keyOfPlugin)]);
+  const off = new Set(keys.flatMap(([, name = '', isOff]) => (isOff === undefined ? [] : [name])));
+  const on = keys.flatMap(([, name = '', isOff]) => (isOff === undefined ? [name] : []));
+  const names = new Set([...[...installedPlugins(projectDir)].filter((it) => !off.has(it)), ...on, ...ofCore]);
+  return new Set([...names].filter((it) => !servedPlugins.includes(it) && !harmless.includes(it)));
+};
+
+/** A key of an object, and what switches it off. */
+const keyOfPlugin = /(?<![\w$@/-])['"]?([\w@/-]+)['"]?\s*:\s*(false\b|\{\s*['"]?enabled['"]?\s*:\s*false\b)?/g;
+
+/** Whether a file that is not run and may add guards takes one from the files that it imports. */
+const importsGuard = (
+  projectDir: string,
+  { file, place, source }: { readonly file: string; readonly place: string; readonly source: string },
+): boolean => registers.test(place) && mayRestrict(projectDir, place, bare(withImported(projectDir, file, source)));
+
+/** What is called once, and may change the routes, controllers and middlewares of others. */
+const registers = /^src\/(?:extensions|plugins|index\.|api\/[^/]+\/index\.)/;
+
+/** The text, and those of the files of the project that it imports by their places. */
+const withImported = (projectDir: string, file: string, source: string): string => {
+  const texts = new Map([[file, source]]);
+  for (const [at, text] of texts)
+    for (const [, given = ''] of withoutComments(text).matchAll(importsPlace)) {
+      const place = path.posix.join(path.posix.dirname(at), given).replace(/\/$|\.[cm]?[jt]s$/, '');
+      if (place.startsWith('..')) continue;
+      for (const it of [place, `${place}/index`].flatMap((one) => filesAt(projectDir, one.split('/'))))
+        if (!texts.has(it)) texts.set(it, textOf(projectDir, it));
+    }
+  return [...texts.values()].join('\n');
+};
+
+const importsPlace = /(?:\brequire\(|\bfrom|\bimport\(?)\s*['"`](\.{1,2}(?:\/[^'"`]*)?)['"`]/g;
 
 /** What a text of code names by `resolve`, from the folder of the project. */
 const resolvedIn = (text: string): readonly string[] =>
@@ -374,17 +426,29 @@ export const guardReason = ({ file, absent }: CodeFile): string => {
     : 'adds middlewares, routes with policies or lifecycles of reads, or replaces a controller';
 };
 
+/** A guard that would run, if it did not catch errors of what is not here. */
+export const failsOpen = ({ kind, absent }: CodeFile): boolean => kind === 'guard' && absent.length > 0;
+
 /** Refuses the start if code may guard access: without it the project would expose what the code protects. */
 export const refuseGuards = (code: readonly CodeFile[], { runCode }: Pick<Config['project'], 'runCode'>): void => {
   const guards = code.filter(isUnwatched);
-  if (guards.length === 0) return;
-  const files = guards.map((it) => `  ${it.file}: ${guardReason(it)}`).join('\n');
+  const [catching, missing] = [guards.filter(failsOpen), guards.filter((it) => !failsOpen(it))];
+  const listed = (files: readonly CodeFile[]): string =>
+    files.map((it) => `  ${it.file}: ${guardReason(it)}`).join('\n');
+  const named = (files: readonly CodeFile[]): string => files.map((it) => `'${it.file}'`).join(', ');
   const why = runCode
     ? 'These files of the project are not run, because they are not supported, and they may restrict access'
     : 'project.runCode is false, and these files may restrict access';
-  throw new StartFault(
-    `${why}:\n${files}\nWithout them the content API could expose what they protect. ${runCode ? 'Protect' : 'Remove project.runCode, so that the code runs. Or protect'} it with permissions or handlers (README), then list the files in dovetail.config: project: { ignoreCode: [${guards.map((it) => `'${it.file}'`).join(', ')}] }`,
-  );
+  const remedy = runCode ? 'Protect' : 'Remove project.runCode, so that the code runs. Or protect';
+  const refusals = [
+    missing.length === 0
+      ? ''
+      : `${why}:\n${listed(missing)}\nWithout them the content API could expose what they protect. ${remedy} it with permissions or handlers (README), then list the files in dovetail.config: project: { ignoreCode: [${named(missing)}] }`,
+    catching.length === 0
+      ? ''
+      : `These files of the project may restrict access, and go on where what they use is not here:\n${listed(catching)}\nLet such errors through, or do without what is not here. Where access does not depend on it, list the files in dovetail.config, and they run: project: { acceptCode: [${named(catching)}] }`,
+  ].filter((it) => it !== '');
+  if (refusals.length > 0) throw new StartFault(refusals.join('\n'));
 };
 
 /** Code that is not run, except files that the configuration lists. */
@@ -510,7 +574,7 @@ const coreRouter = (text: string): CoreRouter | null => {
 
 /** Extensions, plugins and the project's index may add routes with guards, or guards to the routes of others. */
 const changesRoutes = (file: string, text: string): boolean =>
-  /^src\/(?:extensions|plugins|index\.|api\/[^/]+\/index\.)/.test(file) &&
+  registers.test(file) &&
   /\broutes?\b/.test(`${file} ${text}`) &&
   // v4 generates empty lists
   /\b(?:policies|middlewares|auth)\b['"]? ?[:=.](?! ?\[ ?\])/.test(text);
@@ -519,11 +583,11 @@ const changesRoutes = (file: string, text: string): boolean =>
 const addsMiddlewares = (file: string, text: string): boolean =>
   /^config\/(?:env\/[^/]+\/)?middlewares\./.test(file)
     ? /(['"])(?!strapi::)[\w-]+::|\bresolve\b|\brequire\b|\bimport\b/.test(text)
-    : /^src\/(?:extensions|plugins|index\.)/.test(file) && guardsOthers(text);
+    : registers.test(file) && guardsOthers(text);
 
 /** `plugin.controllers.user.find = …` */
 const replacesController = (file: string, text: string): boolean =>
-  /^src\/(?:extensions|index\.)/.test(file) && replacesControllers(text);
+  registers.test(file) && !file.startsWith('src/plugins/') && replacesControllers(text);
 
 /** Lifecycles of reads and decorations of the entity service may narrow every query, or empty its results. */
 const changesReads = (file: string, text: string): boolean => file.startsWith('src/') && changesReadsBy(text);

@@ -114,6 +114,13 @@ export interface Extensions {
   readonly installed: ReadonlySet<string>;
 }
 
+/** `register`, `bootstrap` and `destroy` of `src/index` or `src/api/NAME/index`. */
+export interface IndexModule {
+  /** Relative to the project folder. */
+  readonly file: string;
+  readonly members: Members;
+}
+
 export interface ProjectCode {
   readonly apis: ReadonlyMap<string, Api>;
   /** `global::NAME`. */
@@ -126,8 +133,6 @@ export interface ProjectCode {
   /** Schema files by the uid of their type. */
   readonly schemas: ReadonlyMap<string, SchemaFile>;
   readonly extensions: Extensions;
-  /** `src/index`: `register`, `bootstrap`, `destroy`. */
-  readonly index: Members;
-  /** Its file, relative to the project folder. */
-  readonly indexFile: string;
+  /** Those of the APIs, and `src/index` last, as v4 calls them. */
+  readonly indexes: readonly IndexModule[];
 }

@@ -58,7 +58,7 @@ export const jsonAt = (file: string): Members | null => {
 };
 
 /** The names that plugins among the dependencies give themselves; of those that are not installed, the one that their package suggests. */
-const installedPlugins = (dir: string): ReadonlySet<string> => {
+export const installedPlugins = (dir: string): ReadonlySet<string> => {
   const { dependencies } = jsonAt(path.join(dir, 'package.json')) ?? {};
   return new Set(Object.keys(isMembers(dependencies) ? dependencies : {}).flatMap((name) => pluginsOf(name, dir)));
 };

@@ -50,7 +50,10 @@ export const ofPanel = {
 } as const;
 
 /** Plugins that every v4 has, besides those that the server stands for. */
-const ofCore = ['content-type-builder'];
+export const ofCore: readonly string[] = ['content-type-builder'];
+
+/** Plugins that are not here, and of which calls do no harm. */
+export const harmless: readonly string[] = ['graphql', 'sentry'];
 
 export interface AbsentDeps {
   readonly config: CodeConfig;
@@ -59,6 +62,8 @@ export interface AbsentDeps {
   /** Those that the server stands for. */
   readonly served: readonly string[];
   readonly warn: (text: string) => void;
+  /** What code sends to Sentry. */
+  readonly onFault: (fault: unknown) => void;
 }
 
 /** A plugin that v4 would have and this server has not. */
@@ -70,7 +75,13 @@ export interface AbsentPlugin {
 }
 
 /** Those that v4 would have, or may, by name. Others stay undefined. */
-export const absentPlugins = ({ config, installed, served, warn }: AbsentDeps): ReadonlyMap<string, AbsentPlugin> => {
+export const absentPlugins = ({
+  config,
+  installed,
+  served,
+  warn,
+  onFault,
+}: AbsentDeps): ReadonlyMap<string, AbsentPlugin> => {
   const settings = config.get('plugins');
   const configured: Members = isMembers(settings) ? settings : {};
   const isOff = (name: string): boolean => {
@@ -85,6 +96,7 @@ export const absentPlugins = ({ config, installed, served, warn }: AbsentDeps): 
   const names = [...installed, ...Object.keys(configured), ...ofCore];
   const standing = (name: string): AbsentPlugin => {
     if (name === 'graphql') return { shown: graphql(config, warn), why: null };
+    if (name === 'sentry') return { shown: sentry(config, onFault), why: null };
     const why = ofCore.includes(name)
       ? 'this plugin of v4 is not here'
       : `plugins ${isLocal(name) ? 'of the project' : 'from npm'} do not run here`;
@@ -99,6 +111,21 @@ const refusing = (name: string, why: string): Members =>
   anyOf({}, (key) => {
     throw missed(new Error(`strapi.plugin('${name}').${key}: ${why}`));
   });
+
+/** As without a DSN, but for the log. */
+const sentry = (config: CodeConfig, onFault: AbsentDeps['onFault']): Members => {
+  const service = { init: () => service, getInstance: () => null, sendError: (fault: unknown) => onFault(fault) };
+  return anyOf(
+    {
+      config: (path: string, otherwise?: unknown): unknown => config.get(`plugin.sentry.${path}`, otherwise),
+      services: { sentry: service },
+      service: (name: string) => (name === 'sentry' ? service : undefined),
+    },
+    (key) => {
+      throw missed(new Error(`strapi.plugin('sentry').${key}: plugins from npm do not run here`));
+    },
+  );
+};
 
 /** Takes all that code says to GraphQL's extension service: `use`, `shadowCRUD(uid).disable()`. */
 const graphql = (config: CodeConfig, warn: (text: string) => void): Members => {

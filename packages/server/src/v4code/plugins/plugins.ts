@@ -75,6 +75,8 @@ export interface PluginDeps extends ServiceDeps, Pick<RoleServiceDeps, 'offered'
   readonly shownTypesOf: (plugin: string) => Members;
   /** Takes what an extension says of a type, for whoever describes it. */
   readonly say: (uid: Uid, said: Members) => void;
+  /** What code reports to a plugin that would. */
+  readonly onFault: (fault: unknown) => void;
   /** What services that are functions are given. */
   readonly strapi: () => unknown;
 }
@@ -389,6 +391,7 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
         installed,
         served: Object.keys(plugins),
         warn: deps.warn,
+        onFault: deps.onFault,
       })) {
         absent.set(name, plugin);
         // code that goes through all plugins does not meet them
