@@ -151,6 +151,8 @@ export const limits = {
    * statement that writes may need several locks, and is a 503 past `readMsMax` too.
    */
   lockMsMax: 3_000,
+  /** The same in writes of a project whose own code runs in transactions: locks are kept as long as that takes. */
+  hookLockMsMax: 30_000,
   /**
    * Milliseconds without a response from PostgreSQL after which a connection is closed. Above: 503. Statements of a write that are
    * answered together have `lockMsMax` more.

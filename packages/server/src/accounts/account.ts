@@ -14,7 +14,7 @@ import type { ResolveContext } from '../query/resolve.js';
 import type { Search } from '../query/searches.js';
 import type { Precondition } from '../read/etag.js';
 import type { Answer, Reader } from '../read/find.js';
-import { type Db, readRows, type Tx } from '../sql/dialect.js';
+import { type Db, readRows, type Statement, type Tx } from '../sql/dialect.js';
 import type { Writer } from '../write/apply.js';
 import { isObject } from '../write/ids.js';
 import { hashPasswords, type PasswordHashes } from '../write/passwords.js';
@@ -166,10 +166,35 @@ export const hashUserPasswords = async (
   return unwrap(await hashPasswords(data, userType(model), model));
 };
 
+/** The lock on users and roles. */
+export const ACCOUNTS_LOCK = 'dovetail accounts';
+
 /** One transaction that holds the lock on users and roles; afterwards cached callers are discarded. */
-export const changeAccounts = async <T>(deps: AccountDeps, work: (session: Session) => Promise<T>): Promise<T> => {
-  const { db, callers, writer } = deps;
-  const lock = db.dialect.lock(['dovetail accounts']);
+export const changeAccounts = <T>(deps: AccountDeps, work: (session: Session) => Promise<T>): Promise<T> =>
+  changeBehind(deps, deps.db.dialect.lock([ACCOUNTS_LOCK]), work);
+
+/**
+ * The same for a change of one user, which others are made beside: code of the project may take long after it.
+ * @param names that the user is to have, usernames and e-mails; no other is given one of them meanwhile, in any case.
+ */
+export const changeUser = <T>(
+  deps: AccountDeps,
+  names: readonly unknown[],
+  work: (session: Session) => Promise<T>,
+): Promise<T> => {
+  const texts = names.filter((it) => typeof it === 'string' && isStorable(it)) as readonly string[];
+  const locks = texts.map((it) => `account ${it.toLowerCase()}`);
+  return changeBehind(deps, deps.db.dialect.lock(locks, [ACCOUNTS_LOCK]), work);
+};
+
+/** Whether a database can store the text. */
+export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
+
+const changeBehind = async <T>(
+  { callers, writer }: AccountDeps,
+  lock: Statement | null,
+  work: (session: Session) => Promise<T>,
+): Promise<T> => {
   const result = await writer.transaction(async (session) => {
     if (lock) await session.tx.run(lock);
     return work(session);

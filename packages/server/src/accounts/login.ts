@@ -18,7 +18,7 @@ import {
   type AccountAnswer,
   type AccountDeps,
   asAction,
-  changeAccounts,
+  changeUser,
   contextOf,
   hashUserPasswords,
   jsonAnswer,
@@ -156,7 +156,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
         email,
       };
       const hashes = await hashUserPasswords(deps, data);
-      const user = await changeAccounts(deps, async (session) => {
+      const user = await changeUser(deps, [form.username, email], async (session) => {
         const { tx } = session;
         const namesakes = await findUsersInside(tx, { by: 'names', username: form.username, email }, dialect);
         if (namesakes.some((it) => settings.uniqueEmail || it.provider === 'local'))
@@ -183,7 +183,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       const texts = codes.storedFor('confirmation', token);
       if (texts.length === 0) return refused(issue('account.confirmation', []));
       const settings = await readSettings(deps, ['advanced']);
-      await changeAccounts(deps, async (session) => {
+      await changeUser(deps, [], async (session) => {
         const user = await find({ by: 'confirmationToken', texts }, session);
         if (!user) return refuse(issue('account.confirmation', []));
         const data = knownOnly({ confirmed: true, confirmationToken: null }, type);
@@ -220,7 +220,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       const texts = codes.storedFor('reset', code);
       if (texts.length === 0) return wrong();
       const hashes = await hashUserPasswords(deps, { password });
-      const user = await changeAccounts(deps, async (session) => {
+      const user = await changeUser(deps, [], async (session) => {
         const found = await find({ by: 'resetPasswordToken', texts }, session);
         return found && !found.blocked ? setPassword(found, password, hashes, session) : wrong();
       });
@@ -236,7 +236,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       if (!known || !(await isPassword(currentPassword, known.password))) return wrong();
       if (currentPassword === password) return refused(issue('account.same-password', []));
       const hashes = await hashUserPasswords(deps, { password });
-      const user = await changeAccounts(deps, async (session) => {
+      const user = await changeUser(deps, [], async (session) => {
         const [found] = await findUsersInside(session.tx, { by: 'id', id }, dialect);
         // another request may have changed it since it was compared
         return found && isSame(found.password ?? '', known.password ?? '')

@@ -24,9 +24,10 @@ import {
   type AccountDeps,
   type AccountRequest,
   asAction,
-  changeAccounts,
+  changeUser,
   contextOf,
   hashUserPasswords,
+  isStorable,
   jsonAnswer,
   ownContext,
   passwordTooLong,
@@ -97,14 +98,16 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
     return { id: written.id, shown };
   };
 
-  const changeUser = async (
+  /** @param data names that it sets. */
+  const change = async (
     id: number,
     caller: Caller,
+    data: Readonly<Record<string, unknown>>,
     work: (session: Session) => Promise<Changed>,
   ): Promise<Result<Shown>> => {
     // v4 reads a user before it changes it
     if ((await heardReads(caller)?.lookUp({ by: 'id', id }, null)) === null) return noUser();
-    const result = await catchRefusal(() => changeAccounts(deps, work));
+    const result = await catchRefusal(() => changeUser(deps, [data['username'], data['email']], work));
     return result.ok ? ok(result.value.shown) : absentUser(result.issues);
   };
 
@@ -137,7 +140,7 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
       const { match } = request;
       const settings = await readSettings(deps, ['advanced']);
       const hashes = await hashUserPasswords(deps, data);
-      const { shown } = await changeAccounts(deps, async (session) => {
+      const { shown } = await changeUser(deps, [data['username'], data['email']], async (session) => {
         const names = await namesOf(data, null, settings.uniqueEmail, session.tx, db.dialect);
         const user = { ...data, ...names, provider: 'local' };
         const made = await write(
@@ -164,7 +167,7 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
       const data = given.value;
       const settings = await readSettings(deps, ['advanced']);
       const hashes = await hashUserPasswords(deps, data);
-      return changeUser(id, request.caller, async (session) => {
+      return change(id, request.caller, data, async (session) => {
         const names = await namesOf(data, id, settings.uniqueEmail, session.tx, db.dialect);
         const user = { ...withoutCodes(data, type), ...names };
         return write(
@@ -178,7 +181,7 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
     destroy: asAction(async (request) => {
       const { id, match } = request;
       if (id === null) return noUser();
-      return changeUser(id, request.caller, (session) =>
+      return change(id, request.caller, {}, (session) =>
         write({ action: 'delete', type, id, match }, request, session),
       );
     }),
@@ -229,8 +232,7 @@ const namesOf = async (
   dialect: Dialect,
 ): Promise<{ readonly email?: string }> => {
   // skip texts that no database can store; the write refuses them
-  const textOf = (it: unknown): string | null =>
-    typeof it === 'string' && it.isWellFormed() && !it.includes('\0') ? it : null;
+  const textOf = (it: unknown): string | null => (typeof it === 'string' && isStorable(it) ? it : null);
   const lower = textOf(email)?.toLowerCase() ?? null;
   const name = textOf(username);
   const found = await findUsersInside(tx, { by: 'names', username: name, email: lower }, dialect);

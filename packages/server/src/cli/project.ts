@@ -19,7 +19,7 @@ import {
   StartFault,
   tlsOf,
 } from './config.js';
-import type { CodeFile } from './v4project/code.js';
+import { type CodeFile, findHandlers, needsCode } from './v4project/code.js';
 import { readSetup, type V4Side } from './v4project/config.js';
 import { MOVE_DATABASE } from './v4project/database.js';
 import { CLIENT_SETTING, clientOf } from './v4project/settings.js';
@@ -128,6 +128,7 @@ export const openDatabase = async (
       prepared: env.DATABASE_PREPARED,
       tls: tlsOf(env),
       connectionsMax: env.DATABASE_POOL_MAX,
+      runsHooks: needsCode(project.code) || findHandlers(dir).length > 0,
       onUnavailable,
     });
   } catch (fault) {

@@ -346,8 +346,11 @@ export interface Dialect extends Binding {
   newIds(table: string): Sql;
   /** After rows were inserted with ids: makes the next id of the table greater than all; null where the engine does so itself. */
   continueIds(table: string): Statement | null;
-  /** Acquires a lock on each name until the end of the transaction; null for an engine with a single writer. */
-  lock(names: readonly string[]): Statement | null;
+  /**
+   * Acquires a lock on each name until the end of the transaction; null for an engine with a single writer.
+   * @param shared names of locks that others may share, taken first.
+   */
+  lock(names: readonly string[], shared?: readonly string[]): Statement | null;
   /** Fails unless each query finds as many rows as before (`Tx.mayLockLate`); null for an engine with a single writer. */
   unchanged(counted: readonly Counted[]): Statement | null;
   /** Row-locking suffix of a `select`; empty for an engine with a single writer. */

@@ -7,7 +7,7 @@ import { issue, refuseAll, unwrap } from '../errors.js';
 import type { EntryType, Model, PartAttribute } from '../model/model.js';
 import { pipeline } from '../sql/pipeline.js';
 import { AheadPart, type Change, type PartChange, type PartItem } from './change.js';
-import { askUsed, checkChanges, findHeld, type UniqueCell } from './checks.js';
+import { askUsed, checkChanges, findHeld, type HeldValue, type UniqueCell } from './checks.js';
 import { idOf, isObject } from './ids.js';
 import { type OwnerKey, ownerKey } from './keys.js';
 import { looseOf } from './loose-parts.js';
@@ -67,7 +67,7 @@ export const writePartsAhead = async (
   const owner = id !== null && changes.some((it) => it.id !== null) ? id : null;
   if (owner !== null) await lockEntry(write, owner);
   const [, parts, checked] = await pipeline(
-    () => takeLocks(linkLocks(changes), write),
+    () => takeLocks(linkLocks(changes, session), write),
     async () => (owner === null ? noParts : readParts(type, [owner], context.model, session.tx, dialect)),
     () => checkChanges(changes, checking),
   );
@@ -179,7 +179,7 @@ export const removeUnplaced = async (
  * The unique values that the write, hooks included, has stored by now in components of the change that have been written ahead, and
  * in what they contain. The change takes their locks too.
  */
-export const heldAhead = async (change: Change, write: Write): Promise<readonly UniqueCell[]> => {
+export const heldAhead = async (change: Change, write: Write): Promise<readonly HeldValue[]> => {
   const { context, session, dialect } = write;
   const placed = placedAhead(change);
   if (placed.length === 0) return [];

@@ -62,14 +62,16 @@ export const newWriter = (
   recorder: Recorder | null = null,
 ): Writer => {
   const prepare: Writer['prepare'] = async (request, context, session, place = 'inside') => {
-    const { type } = request;
+    const { type, action } = request;
+    const hooks = hooksOf(request);
+    if (hooks?.before(action) ?? hooks?.after(action)) session.isHeldByCode = true;
     const write: Write = {
       request,
       context,
       session,
       dialect: db.dialect,
       now,
-      hooks: hooksOf(request),
+      hooks,
       hooksOf,
       inside: async (other) => (await apply(other, context, session)).id,
       recorder,

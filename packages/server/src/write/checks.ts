@@ -4,7 +4,7 @@ import { type Issue, issue, ok, type Result, refuseAll } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
 import { type EntryType, FILE_UID, type Model, type ScalarAttribute, typeOf, type Uid } from '../model/model.js';
 import type { Gate } from '../query/selection.js';
-import { type Counted, type Dialect, type Statement, type Tx, withIds, withValues } from '../sql/dialect.js';
+import { type Counted, type Dialect, type Statement, withIds, withValues } from '../sql/dialect.js';
 import { keptStatement } from '../sql/kept.js';
 import type { Change, ParsedBody, ValueChange } from './change.js';
 import { groupBy, type ListKey, listKey } from './keys.js';
@@ -19,13 +19,12 @@ import {
   existingStatement,
   governedStatement,
   type OwnedChange,
+  type ReadingSnapshot,
   type Snapshot,
 } from './snapshot.js';
 
-export interface CheckContext {
+export interface CheckContext extends ReadingSnapshot {
   readonly model: Model;
-  readonly dialect: Dialect;
-  readonly tx: Tx;
   readonly gate: Gate;
 }
 
@@ -56,7 +55,7 @@ export const checkChanges = async (
   const questions = newQuestions();
   const targets = askTargets(changes, questions, context);
   const taken = askTaken(changes, questions, dialect);
-  const complete = askSnapshot(changes, questions, dialect);
+  const complete = askSnapshot(changes, questions, context);
   await questions.answer(tx, dialect);
   const snapshot = await complete(tx);
   const { absent, mediaTypes } = targets(snapshot);
@@ -219,20 +218,26 @@ export interface UniqueCell {
   readonly path: readonly string[];
 }
 
-/** The cells that hold a value. */
-export const findHeld = (cells: readonly UniqueCell[], context: CheckContext): Promise<readonly UniqueCell[]> =>
-  foundBy(heldStatement, cells, context);
+/** One that has a value. */
+export interface HeldValue extends UniqueCell {
+  /** As text. */
+  readonly value: string;
+}
+
+/** The cells that hold a value, with it. */
+export const findHeld = async (cells: readonly UniqueCell[], context: CheckContext): Promise<readonly HeldValue[]> =>
+  (await foundBy(heldStatement, cells, context)).map(({ cell, text }) => ({ ...cell, value: text }));
 
 /** Issues of values that other rows have too. @param cells that hold one: for each, the whole table may be searched. */
 export const askUsed = async (cells: readonly UniqueCell[], context: CheckContext): Promise<readonly Issue[]> =>
-  (await foundBy(usedStatement, cells, context)).map(({ path }) => issue('body.unique', path));
+  (await foundBy(usedStatement, cells, context)).map(({ cell }) => issue('body.unique', cell.path));
 
-/** The cells whose rows are found by the statement of their column. */
+/** The cells whose rows are found by the statement of their column, with what it selects beside the id. */
 const foundBy = async (
   statementOf: (cell: UniqueCell, dialect: Dialect) => Statement,
   cells: readonly UniqueCell[],
   { tx, dialect }: CheckContext,
-): Promise<readonly UniqueCell[]> => {
+): Promise<readonly { readonly cell: UniqueCell; readonly text: string }[]> => {
   const columns = groupBy(cells, (it) => `${it.type.table} ${it.attribute.column}`);
   const results = await tx.runAll(
     columns.map((them) => {
@@ -241,19 +246,20 @@ const foundBy = async (
     }),
   );
   return columns.flatMap((them, i) => {
-    const found = new Set(results[i]!.map(([id]) => Number(id)));
-    return them.filter((it) => found.has(it.id));
+    const found = new Map(results[i]!.map(([id, text]) => [Number(id), String(text)]));
+    return them.flatMap((cell) => {
+      const text = found.get(cell.id);
+      return text === undefined ? [] : [{ cell, text }];
+    });
   });
 };
 
-/** Selects those of given rows that have a value. */
+/** Selects those of given rows that have a value, with it. */
 const heldStatement = ({ type: { table }, attribute: { column } }: UniqueCell, dialect: Dialect): Statement =>
-  keptStatement(
-    dialect,
-    `held ${table} ${column}`,
-    () =>
-      sql`select e.id from ${sql.table(table)} e where ${dialect.inIds(sql.ref('e.id'))} and ${sql.ref(`e.${column}`)} is not null`,
-  );
+  keptStatement(dialect, `held ${table} ${column}`, () => {
+    const value = sql.ref(`e.${column}`);
+    return sql`select e.id, cast(${value} as text) from ${sql.table(table)} e where ${dialect.inIds(sql.ref('e.id'))} and ${value} is not null`;
+  });
 
 /** Selects those of given rows of which another row has the value. */
 const usedStatement = ({ type: { table }, attribute: { column } }: UniqueCell, dialect: Dialect): Statement =>

@@ -74,7 +74,7 @@ export const prepareCreate = async (
   const locale =
     sibling?.locale ?? (type.localized ? await localeOfNew(given, context.defaultLocale, accepted, checking) : null);
   const held = await heldAhead(change, write);
-  const locks = locksOf(request, change, null, held);
+  const locks = locksOf(write, change, null, held);
   const early = sibling ? null : await askThenLock(write, changes, locks);
   const { group, checked, before } = early ?? (await lockThenAsk(write, changes, locks, sibling));
   const snapshot: Snapshot = { ...checked, parts: noParts, ahead: await checkAhead(change, held, write) };

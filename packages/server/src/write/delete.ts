@@ -11,6 +11,7 @@ import { column } from './lists.js';
 import { siblingsLock } from './locales.js';
 import type { Operation } from './operations.js';
 import { owningPaths, readParts } from './parts.js';
+import { linkLock } from './plan.js';
 import { removalOf } from './removal.js';
 import type { PreparedWrite } from './request.js';
 import type { Session } from './session.js';
@@ -36,8 +37,9 @@ export const prepareDelete = async (write: Write, id: number | null): Promise<Pr
   const target = seen?.id ?? id;
   if (target !== id) await lockTarget(write, target);
   const findParts = (of: number) => readParts(type, [of], context.model, session.tx, dialect);
+  const locks = runsHooks(write) || writesAlone(write) ? [] : await locksOfDeletion(write, target);
   const [, found, , early] = await pipeline(
-    () => takeLocks(runsHooks(write) ? [] : locksOfDeletion(type, context.model), write),
+    () => takeLocks(locks, write),
     () => findEntry(write, target, 'deleted'),
     async () => (target === null ? undefined : lockLinksWithin(write, target)),
     async () => (target === null ? null : findParts(target)),
@@ -69,17 +71,28 @@ export const prepareDelete = async (write: Write, id: number | null): Promise<Pr
 const runsHooks = ({ hooks }: Write): boolean => (hooks?.before('delete') ?? hooks?.after('delete')) !== undefined;
 
 /**
- * The relations with two sides that hold links to or from entries of the type, and its siblings: what other writers lock before they
- * change rows that the deletion deletes, too. Where hooks run, a deletion takes none: others would wait for them, and hooks that run
- * behind these locks may write the same as these. Rows that lead to the entry are kept apart from it all the same: whoever adds one
- * locks the entry, by a foreign key or `forReference`.
+ * The links of the entry in relations with two sides, and its siblings: what other writers lock before they change rows that the deletion
+ * deletes, too. Where hooks run, a deletion takes none: others would wait for them, and hooks that run behind these locks may write the
+ * same as these. Rows that lead to the entry are kept apart from it all the same: whoever adds one locks the entry, by a foreign key
+ * or `forReference`.
+ * @param target null for the entry of a single type.
  */
-const locksOfDeletion = (type: EntryType, model: Model): readonly string[] => {
+const locksOfDeletion = async (write: Write, target: number | null): Promise<readonly string[]> => {
+  const { type } = write.request;
+  const id = target ?? (await findEntry(write, null, 'plain'))?.id;
+  if (id === undefined) return [];
   const links = (it: EntryType): readonly LinkAttribute[] =>
-    [...it.attributes.values()].filter((attribute) => attribute.kind === 'link');
-  const leading = [...model.types.values()].flatMap((other) => links(other).filter((it) => it.target === type.uid));
-  const tables = [...links(type), ...leading].flatMap((it) => (it.inverse === null ? [] : [it.path.table]));
-  return type.localized ? [...tables, siblingsLock(type)] : tables;
+    [...it.attributes.values()].flatMap((attribute) =>
+      attribute.kind === 'link' && attribute.inverse !== null ? [attribute] : [],
+    );
+  const leading = [...write.context.model.types.values()].flatMap((other) =>
+    links(other).filter((it) => it.target === type.uid),
+  );
+  return [
+    ...links(type).map(({ path }) => linkLock(path.table, path.from, id)),
+    ...leading.map(({ path }) => linkLock(path.table, path.to, id)),
+    ...(type.localized ? [siblingsLock(type)] : []),
+  ];
 };
 
 /** Takes the lock of the entry, which updates hold while their hooks run. @param id null for that of a single type. */

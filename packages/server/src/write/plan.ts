@@ -2,9 +2,10 @@
  * Plans a change against a snapshot as row operations: plain data, in execution order. Pure: no database, no clock.
  * Does not rely on foreign keys: dependent rows are deleted explicitly (ST7, ST10).
  */
+import crypto from 'node:crypto';
 import { bug, issue, ok, type Result } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
-import type { Attribute, EntryType, Model, PartAttribute, Uid } from '../model/model.js';
+import type { Attribute, EntryType, Model, PartAttribute, ScalarAttribute, Uid } from '../model/model.js';
 import type { Cell } from '../sql/dialect.js';
 import type { Change, PartItem } from './change.js';
 import { type OwnerKey, ownerKey } from './keys.js';
@@ -13,7 +14,7 @@ import type { OrderedList } from './lists.js';
 import type { WritePlan } from './operations.js';
 import type { PlacedPart, StoredPart } from './parts.js';
 import { removalOfParts } from './removal.js';
-import { changesOf, type Snapshot } from './snapshot.js';
+import { changesOf, isExclusive, namedIds, type OwnedChange, type Snapshot } from './snapshot.js';
 
 /** A plan, or the lists that must be renumbered first because they have no room. */
 export type Planned =
@@ -196,25 +197,55 @@ const nextId = (uid: Uid, { snapshot, used }: Planning): number => {
   return id;
 };
 
-/** The locks of tables whose links other writers could change at the same time, from either side. */
-export const linkLocks = (changes: readonly { readonly change: Change }[]): readonly string[] =>
-  changes.flatMap(({ change: { links } }) =>
-    links.filter((it) => it.attribute.inverse !== null).map((it) => it.attribute.path.table),
+/**
+ * The locks of entries whose links other writers could change at the same time, from either side: of the owner, unless it is new, and of
+ * those that the change names.
+ * @param isHeldByCode whether code of the project runs until they are released. Then others may add to the lists of those that are
+ * named, behind them or at the same rank, which are in order all the same: nobody waits for code to link to the same entry.
+ */
+export const linkLocks = (
+  changes: readonly OwnedChange[],
+  { isHeldByCode }: { readonly isHeldByCode: boolean },
+): readonly string[] =>
+  changes.flatMap(({ change, id }) =>
+    change.links.flatMap((link) => {
+      const { path, inverse } = link.attribute;
+      if (inverse === null) return [];
+      const named = isHeldByCode && !isExclusive(link) ? [] : namedIds(link);
+      return [
+        ...(id === null ? [] : [linkLock(path.table, path.from, id)]),
+        ...named.map((it) => linkLock(path.table, path.to, it)),
+      ];
+    }),
   );
 
-/** These, and those of tables with unique values, or of components that are to get a place: the locks that each write takes. */
-export const lockNames = (changes: readonly { readonly change: Change }[]): readonly string[] => [
-  ...linkLocks(changes),
+/** The lock of the links of an entry, and of some other entries: a list may name thousands. @param side the column of its id. */
+export const linkLock = (table: string, side: string, id: number): string => `${table} ${side} ${id % ENTRY_LOCKS}`;
+
+const ENTRY_LOCKS = 128;
+
+/** These, and those of unique values, and of components that are to get a place: the locks that each write takes. */
+export const lockNames = (
+  changes: readonly OwnedChange[],
+  how: { readonly isHeldByCode: boolean },
+): readonly string[] => [
+  ...linkLocks(changes, how),
   ...changes.flatMap(({ change: { type, values, parts } }) => [
-    ...(values.some((it) => isUnique(it.attribute)) ? [uniqueLock(type)] : []),
+    ...values.flatMap(({ attribute, value }) =>
+      isUnique(attribute) && value !== null ? [uniqueLock(type, attribute, String(value))] : [],
+    ),
     ...parts.flatMap(({ items }) =>
       items.flatMap((it) => (it.ahead === 'loose' ? [`loose ${it.change.type.table}`] : [])),
     ),
   ]),
 ];
 
-/** The lock of all unique values of a table. */
-export const uniqueLock = ({ table }: EntryType): string => `unique ${table}`;
+/** The lock of a unique value, and of some other texts of its attribute; of all values of one that is no text. */
+export const uniqueLock = ({ table }: EntryType, { column, type }: ScalarAttribute, value: string): string => {
+  const kind = scalarTypes[type].column;
+  const isText = kind === 'string' || kind === 'text';
+  return `unique ${table} ${column}${isText ? ` ${crypto.hash('sha1', value).slice(0, 2)}` : ''}`;
+};
 
 export const isUnique = (attribute: Attribute): boolean =>
   attribute.kind === 'scalar' && (attribute.rules.unique || attribute.type === 'uid');

@@ -34,6 +34,8 @@ export interface Session {
   readonly endings: Ending[];
   /** Components that writes have written before hooks, and will give a place to. */
   readonly pendingParts: Set<OwnerKey>;
+  /** Whether code of the project runs in it, so that its locks may be kept for long. */
+  isHeldByCode: boolean;
   /** Settles once the transaction is committed or rolled back. */
   readonly ended: Promise<void>;
   hasEnded(): boolean;
@@ -54,7 +56,16 @@ export const newSession = (tx: Tx): Session => {
     runEndings(endings, how);
     tell();
   };
-  return { tx, events: [], endings, pendingParts: new Set(), ended, hasEnded: () => isOver, end };
+  return {
+    tx,
+    events: [],
+    endings,
+    pendingParts: new Set(),
+    isHeldByCode: false,
+    ended,
+    hasEnded: () => isOver,
+    end,
+  };
 };
 
 const runEndings = (endings: readonly Ending[], how: Ending['when']): void => {

@@ -45,7 +45,7 @@ export interface Snapshot {
   readonly unsound: readonly OrderedList[];
   /** What components that were written ahead contain. */
   readonly ahead?: ReadonlyMap<OwnerKey, readonly PlacedPart[]>;
-  /** Whether it was read before locks were taken: others may have added to the lists of `lastRanks` since. */
+  /** Whether others may have added to the lists of `lastRanks` since: it was read before locks were taken, or without some of them. */
   readonly isEarly?: boolean;
   /** Ids that the new entry and new components will have, by uid, in the order in which the change names them. */
   readonly newIds: ReadonlyMap<Uid, readonly number[]>;
@@ -81,26 +81,32 @@ export const askedIds = ({ change }: LinkChange): readonly number[] =>
   change.kind === 'set' ? change.ids : change.connect.map((it) => it.id);
 
 /** These and the ids to disconnect. */
-const namedIds = (link: LinkChange): readonly number[] =>
+export const namedIds = (link: LinkChange): readonly number[] =>
   link.change.kind === 'moves' ? [...askedIds(link), ...link.change.disconnect] : askedIds(link);
 
 /** Reads everything that the change depends on, in one round trip; another if many entries of a long list move. */
 export const readSnapshot = async (
   changes: readonly OwnedChange[],
-  tx: Tx,
-  dialect: Dialect,
+  reading: ReadingSnapshot,
 ): Promise<Omit<Snapshot, 'parts'>> => {
   const questions = newQuestions();
-  const complete = askSnapshot(changes, questions, dialect);
-  await questions.answer(tx, dialect);
-  return complete(tx);
+  const complete = askSnapshot(changes, questions, reading);
+  await questions.answer(reading.tx, reading.dialect);
+  return complete(reading.tx);
 };
+
+export interface ReadingSnapshot {
+  readonly dialect: Dialect;
+  readonly tx: Tx;
+  /** Whether ranks in lists of entries that are named are decided as the rows are inserted, as in an early snapshot. */
+  readonly appendsLate: boolean;
+}
 
 /** The same in two steps. Returns what to call once the questions are answered. */
 export const askSnapshot = (
   changes: readonly OwnedChange[],
   { ask }: Questions,
-  dialect: Dialect,
+  { dialect, appendsLate }: Pick<ReadingSnapshot, 'dialect' | 'appendsLate'>,
 ): ((tx: Tx) => Promise<Omit<Snapshot, 'parts'>>) => {
   const lists = new Map<ListKey, readonly StoredLink[]>();
   const partners = new Map<string, readonly StoredLink[]>();
@@ -153,7 +159,7 @@ export const askSnapshot = (
     }
     const named = [...new Set(group.flatMap(({ link }) => namedIds(link)))];
     const inverse = inverseOf(attribute);
-    if (named.length > 0 && inverse) {
+    if (named.length > 0 && inverse && !appendsLate) {
       ask(lastRanksStatement(inverse, named, dialect), (rows) => {
         lastRanks.set(name, new Map(rows.map(([, , to, rank]) => [to!, Number(rank ?? 0)])));
         for (const [, , to, rank] of rows) if (rank === null) unsound.push({ path: inverse, owner: to! });
@@ -194,7 +200,7 @@ export const askSnapshot = (
       const complete = await readNeighbours(excerpt, list, tx, dialect);
       if (complete.kind !== 'own') keepList(excerpt, complete);
     }
-    return { lists, morphs, excerpts, partners, lastRanks, unsound, newIds: ids };
+    return { lists, morphs, excerpts, partners, lastRanks, unsound, newIds: ids, isEarly: appendsLate };
   };
 };
 

@@ -83,7 +83,7 @@ export const prepareUpdate = async (
   if (writesAhead(write)) await lockEntry(write, id);
   const held = await heldAhead(change, write);
   const [, stored, siblings, parts, checked] = await pipeline(
-    () => takeLocks([...locksOf(request, change, id, held), ...(isFollowed ? [siblingsLock(type)] : [])], write),
+    () => takeLocks([...locksOf(write, change, id, held), ...(isFollowed ? [siblingsLock(type)] : [])], write),
     () => findEntry(write, id, 'locked'),
     async () => (isFollowed ? readSiblings(type, id, checking) : []),
     async () => (change.parts.length > 0 ? readParts(type, [id], context.model, session.tx, dialect) : noParts),

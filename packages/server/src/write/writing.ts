@@ -8,7 +8,7 @@ import type { ResolveContext } from '../query/resolve.js';
 import { namesVersion, tellsVersion } from '../read/etag.js';
 import type { Cell, Dialect, Statement } from '../sql/dialect.js';
 import { type AheadPart, type Change, type ParsedBody, parseChange } from './change.js';
-import { acceptBody, type CheckContext, type UniqueCell } from './checks.js';
+import { acceptBody, type CheckContext, type HeldValue } from './checks.js';
 import { entryWithId, type RowLock, readEntries, type StoredEntry, type Which } from './entry.js';
 import type { OwnerKey } from './keys.js';
 import { renumberStatement } from './lists.js';
@@ -128,12 +128,16 @@ export const acceptData = async (
 
 export const noNames: ReadonlySet<string> = new Set();
 
-export const checkContext = ({ context, dialect, session }: Write): CheckContext => ({
-  model: context.model,
-  gate: context.gate,
-  dialect,
-  tx: session.tx,
+export const checkContext = (write: Write): CheckContext => ({
+  model: write.context.model,
+  gate: write.context.gate,
+  dialect: write.dialect,
+  tx: write.session.tx,
+  appendsLate: appendsLate(write),
 });
+
+/** Whether others may add to the lists of entries that the write names, until it is committed: see `linkLocks`. */
+const appendsLate = (write: Write): boolean => write.session.isHeldByCode && !writesAlone(write);
 
 export const pick = (data: Data, names: ReadonlySet<string>): Data =>
   Object.fromEntries(Object.entries(data).filter(([name]) => names.has(name)));
@@ -200,13 +204,16 @@ export const checkMatch = (
  * @param held unique values of components that have been written ahead.
  */
 export const locksOf = (
-  { isPartOfDraft }: WriteRequest,
+  write: Write,
   change: Change,
   id: number | null,
-  held: readonly UniqueCell[],
+  held: readonly HeldValue[],
 ): readonly string[] =>
-  isPartOfDraft === undefined
-    ? [...lockNames(changesOf(change, id, { withAhead: true })), ...held.map((it) => uniqueLock(it.type))]
+  write.request.isPartOfDraft === undefined && !writesAlone(write)
+    ? [
+        ...lockNames(changesOf(change, id, { withAhead: true }), write.session),
+        ...held.map((it) => uniqueLock(it.type, it.attribute, it.value)),
+      ]
     : [];
 
 /** Whether no other writer can change anything meanwhile, because the engine has one. */
@@ -276,11 +283,12 @@ export const planChange = async (
 
 /** A plan for which no list lacks room: those that do are renumbered first. */
 export const settled = async <P extends Planned>(
-  { request: { type }, dialect, session }: Write,
+  write: Write,
   changes: readonly OwnedChange[],
   snapshot: Snapshot,
   plan: (snapshot: Snapshot) => Result<P>,
 ): Promise<Extract<P, { readonly kind: 'plan' }>> => {
+  const { request, dialect, session } = write;
   const { parts, ahead } = snapshot;
   let known = snapshot;
   // at most two renumberings: one for unsound ranks, one for room
@@ -288,10 +296,10 @@ export const settled = async <P extends Planned>(
     const result: Planned = known.unsound.length > 0 ? { kind: 'crowded', lists: known.unsound } : unwrap(plan(known));
     if (result.kind === 'plan') return result as Extract<P, { readonly kind: 'plan' }>;
     await session.tx.runAll(result.lists.map((list) => renumberStatement(list, dialect)));
-    const again = await readSnapshot(changes, session.tx, dialect);
+    const again = await readSnapshot(changes, checkContext(write));
     known = { ...again, parts, ...(ahead ? { ahead } : {}) };
   }
-  throw bug('apply.lists-still-crowded', { uid: type.uid });
+  throw bug('apply.lists-still-crowded', { uid: request.type.uid });
 };
 
 interface PlannedWrite {

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readRows } from '../../src/sql/dialect.js';
+import { linkLock } from '../../src/write/plan.js';
 import { type CodeProject, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 import { codeRunner, runningController } from '../world/running.js';
@@ -61,7 +62,7 @@ describe.runIf(dialects.includes('postgres'))('a deletion without hooks', () => 
   };
 
   it.each([
-    ['a relation', 'notes_tags_links', 'tags'],
+    ['its links', linkLock('notes_tags_links', 'tag_id', 1), 'tags'],
     ['siblings', 'locales pages', 'pages'],
   ])('locks no row before it has the lock of %s, which other writes take first', async (_what, lock, table) => {
     await other.query('begin');

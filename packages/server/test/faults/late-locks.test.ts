@@ -2,10 +2,14 @@
  * Creations on PostgreSQL ask before they lock (`Tx.mayLockLate`): what others commit while they wait for the lock counts as
  * if they had waited before they asked.
  */
+import crypto from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { linkLock } from '../../src/write/plan.js';
 import { dialects } from '../world/databases.js';
 import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
+
+const uniqueLock = (name: string): string => `unique notes name ${crypto.hash('sha1', name).slice(0, 2)}`;
 
 const relation = { type: 'relation', relation: 'manyToMany' };
 const project: SmallProject = {
@@ -79,15 +83,20 @@ describe.runIf(dialects.includes('postgres'))('a creation that waits for others'
     ).rows.map((it) => [it.name, it.note_order]);
 
   it('is refused if a unique value has been taken', async () => {
-    const { status, body } = await whileWaiting('unique notes', `insert into notes (name) values ('a')`, 'a');
+    const { status, body } = await whileWaiting(uniqueLock('a'), `insert into notes (name) values ('a')`, 'a');
     expect([status, codes(body)]).toEqual([400, ['body.unique']]);
     expect(await world.rows('notes')).toHaveLength(1);
   });
 
   it('is refused if an entry that it names has been deleted', async () => {
-    const { status, body } = await whileWaiting('notes_tags_links', 'delete from tags where id = 2', 'a', {
-      tags: [1, 2],
-    });
+    const { status, body } = await whileWaiting(
+      linkLock('notes_tags_links', 'tag_id', 2),
+      'delete from tags where id = 2',
+      'a',
+      {
+        tags: [1, 2],
+      },
+    );
     expect([status, codes(body)]).toEqual([400, ['relation.absent']]);
     expect(await world.rows('notes')).toEqual([]);
   });
@@ -117,7 +126,7 @@ describe.runIf(dialects.includes('postgres'))('a creation that waits for others'
     ['main', { __type: 'api::car.car', id: 7 }],
     ['things', [{ __type: 'api::car.car', id: 7 }]],
   ])('is refused if an entry has been deleted whose deletion waits for no lock: %s', async (attribute, value) => {
-    const { status, body } = await whileWaiting('unique notes', 'delete from cars', 'a', { [attribute]: value });
+    const { status, body } = await whileWaiting(uniqueLock('a'), 'delete from cars', 'a', { [attribute]: value });
     expect([status, codes(body)]).toEqual([400, ['relation.absent']]);
     expect(await world.rows('notes')).toEqual([]);
   });
@@ -139,7 +148,7 @@ describe.runIf(dialects.includes('postgres'))('a creation that waits for others'
       const answer = create('a');
       await waiters(1);
       await other.query('begin');
-      const locked = other.query(lockStatement, ['unique notes']);
+      const locked = other.query(lockStatement, [uniqueLock('a')]);
       await waiters(2);
       await third.query('commit');
       await locked;
@@ -158,7 +167,7 @@ describe.runIf(dialects.includes('postgres'))('a creation that waits for others'
     expect((await create('a', { tags: [1] })).status).toBe(200);
     const added = `with n as (insert into notes (name) values ('b') returning id)
       insert into notes_tags_links (note_id, tag_id, tag_order, note_order) select id, 1, 1, 2 from n`;
-    const { status } = await whileWaiting('notes_tags_links', added, 'c', { tags: [2, 1] });
+    const { status } = await whileWaiting(linkLock('notes_tags_links', 'tag_id', 1), added, 'c', { tags: [2, 1] });
     expect(status).toBe(200);
     expect(await orders()).toEqual([
       ['a', 1],
@@ -182,7 +191,7 @@ describe.runIf(dialects.includes('postgres'))('a creation that waits for others'
   it('takes over an entry that may have one owner', async () => {
     const added = `with n as (insert into notes (name) values ('b') returning id)
       insert into notes_first_links (note_id, tag_id) select id, 1 from n`;
-    const { status } = await whileWaiting('notes_first_links', added, 'c', { first: 1 });
+    const { status } = await whileWaiting(linkLock('notes_first_links', 'tag_id', 1), added, 'c', { first: 1 });
     expect(status).toBe(200);
     expect(await world.rows('notes_first_links')).toHaveLength(1);
   });

@@ -46,6 +46,30 @@ describe('settings of a direct connection', () => {
   });
 });
 
+describe('settings where code of the project runs in transactions', () => {
+  it.each([
+    ['a direct connection', null],
+    ['a pooler', 'transaction' as const],
+  ])('writes are patient with each other on %s, and nothing else is', async (_what, mode) => {
+    const database = await newDatabase('postgres');
+    const pooler = mode && (await startPgBouncer(ownPostgres(), mode));
+    const given = database.env['DATABASE_URL']!;
+    const url = withPath(pooler ? pooler.through(given) : given);
+    const db = await openPostgres(url, { runsHooks: true });
+    const rest = ['off', 'other,public', pooler ? 'auto' : 'force_generic_plan'];
+    try {
+      expect(await db.write((tx) => tx.run(settings))).toEqual([['35s', '30s', ...rest]]);
+      expect(await db.read(() => readRows(settings))).toEqual([['5s', '3s', ...rest]]);
+      expect(await db.read(inTwoRounds)).toEqual([['5s', '3s', ...rest]]);
+      expect(await db.writeAlone((tx) => tx.run(settings))).toEqual([['0', '1min', ...rest]]);
+    } finally {
+      await db.close();
+      await pooler?.stop();
+      await database.drop();
+    }
+  });
+});
+
 describe.each<PoolMode>(['session', 'transaction'])('settings behind PgBouncer in %s mode', (mode) => {
   let database: TestDatabase;
   let pooler: Pooler;

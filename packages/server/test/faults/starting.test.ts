@@ -185,7 +185,7 @@ describe('code of a v4 project that fails at the start', () => {
       DATABASE_CLIENT: 'sqlite',
       PORT: String(await freePort()),
     });
-    expect([code, said]).toEqual([1, expect.stringContaining(`${hook} failed: not today (src/index.js:4)`)]);
+    expect([code, said]).toEqual([1, expect.stringContaining(`src/index.js:4: ${hook} failed: not today`)]);
     fs.rmSync(dir, { recursive: true });
   });
 });

@@ -818,6 +818,35 @@ Let such errors through, or do without what is not here. Where access does not d
     });
   });
 
+  it('a plugin as v4 generates it is no guard, and one that guards others is', () => {
+    const server = 'src/plugins/shop/server';
+    const routes = `module.exports = [{ method: 'GET', path: '/', handler: 'myController.index', config: { policies: [], auth: false } }];`;
+    const index = `'use strict'; const register = require('./register'); const routes = require('./routes'); const middlewares = require('./middlewares');
+      const policies = require('./policies'); module.exports = { register, config: require('./config'), controllers: {}, routes, policies, middlewares };`;
+    const kinds = (): Readonly<Record<string, string>> =>
+      Object.fromEntries(findCode(dir, running).map(({ file, kind }) => [file, kind]));
+    writeFiles(dir, {
+      'config/plugins.js': `module.exports = { shop: { enabled: true, resolve: './src/plugins/shop' } };`,
+      'src/plugins/shop/strapi-server.js': `module.exports = require('./server');`,
+      [`${server}/index.js`]: index,
+      [`${server}/register.js`]: 'module.exports = ({ strapi }) => {};',
+      [`${server}/config/index.js`]: 'module.exports = { default: {}, validator() {} };',
+      [`${server}/routes/index.js`]: routes,
+      [`${server}/policies/index.js`]: 'module.exports = {};',
+      [`${server}/middlewares/index.ts`]: 'export default { policies: {}, middlewares: require("./own") };',
+    });
+    expect([
+      ...new Set(Object.entries(kinds()).flatMap(([file, kind]) => (file.startsWith('src/') ? [kind] : []))),
+    ]).toEqual(['code']);
+    for (const guard of [`routes[0].config.policies = ['own']`, `strapi.server.use((ctx, next) => next())`]) {
+      writeFiles(dir, { [`${server}/register.js`]: `module.exports = ({ strapi, routes }) => { ${guard}; };` });
+      expect(kinds()).toMatchObject({
+        [`${server}/register.js`]: 'guard',
+        'src/plugins/shop/strapi-server.js': 'guard',
+      });
+    }
+  });
+
   it('a guard that a file which is not run imports is one', () => {
     const guard = `module.exports = (strapi) => strapi.server.use((ctx, next) => (ctx.get('x-key') ? next() : ctx.forbidden()));`;
     const idle = 'module.exports = () => 1;';

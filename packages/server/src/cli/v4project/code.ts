@@ -576,8 +576,11 @@ const coreRouter = (text: string): CoreRouter | null => {
 const changesRoutes = (file: string, text: string): boolean =>
   registers.test(file) &&
   /\broutes?\b/.test(`${file} ${text}`) &&
-  // v4 generates empty lists
-  /\b(?:policies|middlewares|auth)\b['"]? ?[:=.](?! ?\[ ?\])/.test(text);
+  /\b(?:policies|middlewares|auth)\b['"]? ?[:=.]/.test(text.replace(noGuards, ' '));
+
+/** As v4 generates them: empty lists, and parts of a plugin by their names, which its own routes alone ask. */
+const noGuards =
+  /(?<![\w$])(['"]?)(?:(?:policies|middlewares)\1 ?(?::|=) ?(?:\[ ?\]|\{ ?\}|require\( ?['"]\.\/[\w./-]+['"] ?\)|(?:policies|middlewares)\b)|auth\1 ?: ?false\b)/g;
 
 /** Middlewares of a project see every request, and may refuse it. */
 const addsMiddlewares = (file: string, text: string): boolean =>

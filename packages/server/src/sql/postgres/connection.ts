@@ -35,9 +35,10 @@ export interface Connection {
 
 /**
  * When to close a connection whose server does not respond: `limits.silenceMsMax` after it was acquired (`total`) or after
- * the last response (`silence`). `never` relies on TCP keepalive.
+ * the last response (`silence`), later where a statement may wait for locks that code of the project keeps (`hooks`). `never`
+ * relies on TCP keepalive.
  */
-export type Patience = 'total' | 'silence' | 'never';
+export type Patience = 'total' | 'silence' | 'hooks' | 'never';
 
 /** What is known of a connection once it has been checked. */
 export interface Checked {
@@ -49,6 +50,8 @@ export interface Checked {
 interface Waiting extends Sent {
   readonly refuse: (fault: Error) => void;
 }
+
+const isSilence = (patience: Patience): boolean => patience === 'silence' || patience === 'hooks';
 
 let sent = 0;
 /** Statements sent by connections of this process. */
@@ -73,10 +76,11 @@ export const connectionOf = (
   let broken: PostgresFault | null = null;
   /** Until when the server may be silent. */
   let silentUntil = progressAt + limits.silenceMsMax;
+  const lockMs = patience === 'hooks' ? limits.hookLockMsMax : limits.lockMsMax;
 
   const watch = (): void => {
     const now = performance.now();
-    if (patience === 'silence' && pending === 0) silentUntil = now + limits.silenceMsMax;
+    if (isSilence(patience) && pending === 0) silentUntil = now + limits.silenceMsMax;
     if (now < silentUntil) {
       timer = setTimeout(watch, silentUntil - now + 1);
       return;
@@ -116,8 +120,8 @@ export const connectionOf = (
   const progress = (statements: number): void => {
     progressAt = performance.now();
     // several answer together, and one of them may have waited for a lock
-    if (patience === 'silence')
-      silentUntil = progressAt + limits.silenceMsMax + (statements > 1 ? limits.lockMsMax : 0);
+    if (isSilence(patience))
+      silentUntil = progressAt + limits.silenceMsMax + (statements > 1 || patience === 'hooks' ? lockMs : 0);
   };
 
   // ---- flights

@@ -208,13 +208,27 @@ const unitedText = (queries: readonly Statement[]): string => {
   return selects.join(' union all ');
 };
 
-const lockTexts: string[] = [];
+const lockTexts = new Map<string, string>();
 
-const lockText = (count: number): string => {
-  const lock = sql`pg_advisory_xact_lock(hashtext(${''}::text))`;
-  lockTexts[count] ??= compile(sql`select ${sql.join(Array.from({ length: count }, () => lock))}`).sql;
-  return lockTexts[count];
+/** Of a few names. */
+const lockText = (count: number, shared: number): string => {
+  const key = `${count} ${shared}`;
+  const known = lockTexts.get(key);
+  if (known !== undefined) return known;
+  const locks = (many: number, of: string): readonly Sql[] =>
+    Array.from({ length: many }, () => sql`${sql.raw(of)}(hashtext(${''}::text))`);
+  const all = [...locks(shared, 'pg_advisory_xact_lock_shared'), ...locks(count, 'pg_advisory_xact_lock')];
+  const { sql: text } = compile(sql`select ${sql.join(all)}`);
+  lockTexts.set(key, text);
+  return text;
 };
+
+/** Names in one statement of a text of its own. */
+const LOCKS_MAX = 24;
+const manyLocks = 'select pg_advisory_xact_lock(hashtext(name)) from json_array_elements_text($1::json) as names(name)';
+
+/** Always in the same order, to avoid deadlocks. */
+const inOrder = (names: readonly string[]): readonly string[] => [...new Set(names)].sort();
 
 const compile: Dialect['compile'] = (query) => compileWith(postgresBuilder, query);
 
@@ -268,10 +282,12 @@ export const postgresDialect = (collation: string | null): Dialect => ({
     compile(
       sql`select setval(pg_get_serial_sequence(${sql.lit(`"${table}"`)}, 'id'), greatest((select coalesce(max(id), 1) from ${sql.table(table)}), nextval(pg_get_serial_sequence(${sql.lit(`"${table}"`)}, 'id')))) where exists (select 1 from ${sql.table(table)})`,
     ),
-  lock: (names) => {
-    // always in the same order, to avoid deadlocks
-    const ordered = [...new Set(names)].sort();
-    return ordered.length === 0 ? null : { sql: lockText(ordered.length), params: ordered, ids: [] };
+  lock: (names, shared = []) => {
+    const [ordered, first] = [inOrder(names), inOrder(shared)];
+    if (ordered.length > LOCKS_MAX && first.length === 0)
+      return { sql: manyLocks, params: [JSON.stringify(ordered)], ids: [] };
+    const params = [...first, ...ordered];
+    return params.length === 0 ? null : { sql: lockText(ordered.length, first.length), params, ids: [] };
   },
   unchanged,
   forUpdate: sql` for no key update`,

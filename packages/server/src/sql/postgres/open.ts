@@ -33,6 +33,8 @@ export interface PostgresOptions {
   readonly tls?: Tls | null;
   /** Connections of this process; `limits.connectionsMax` by default. */
   readonly connectionsMax?: number;
+  /** Whether code of the project runs in transactions, for which others wait then. */
+  readonly runsHooks?: boolean;
   /** Called with the cause of 503 responses, at most once a second. */
   readonly onUnavailable?: (fault: Error) => void;
 }
@@ -44,6 +46,7 @@ export const openPostgres = async (
     prepared = 'auto',
     tls = null,
     connectionsMax = limits.connectionsMax,
+    runsHooks = false,
     onUnavailable = () => undefined,
   }: PostgresOptions = {},
 ): Promise<Db> => {
@@ -113,7 +116,7 @@ export const openPostgres = async (
 
   /** @param mayRely whether statements may be sent that rely on guards before them. */
   const writeOnce = async <T>(
-    kind: 'write' | 'alone',
+    kind: WriteKind,
     work: (tx: Tx) => Promise<T>,
     mayRely: boolean,
     onBegun: () => void,
@@ -261,7 +264,7 @@ export const openPostgres = async (
     return turn;
   };
 
-  const written = async <T>(kind: 'write' | 'alone', work: (tx: Tx) => Promise<T>): Promise<T> => {
+  const written = async <T>(kind: WriteKind, work: (tx: Tx) => Promise<T>): Promise<T> => {
     let hasBegun = false;
     let mayRely = true;
     let wasInConflict = false;
@@ -331,7 +334,7 @@ export const openPostgres = async (
       readPlanned: ({ plan, values, begin: program }) => repeated(() => read(program(plan, values, dialect)), always),
       readThenCatchUp: ({ plan, values, begin: program }) =>
         repeated(() => readThenCatchUp(program(plan, values, dialect)), always),
-      write: (work) => written('write', work),
+      write: (work) => written(runsHooks ? 'patient' : 'write', work),
       writeAlone: (work) => written('alone', work),
       runAlone,
       load: () => ({ ...connections.load(), statements: statementsSent() }),
@@ -377,7 +380,8 @@ const attemptsMax: Readonly<Record<FaultKind, number>> = {
   statement: 1,
 };
 
-const patienceOf: Readonly<Record<'write' | 'alone', Patience>> = { write: 'silence', alone: 'never' };
+type WriteKind = Exclude<TransactionKind, 'read'>;
+const patienceOf: Readonly<Record<WriteKind, Patience>> = { write: 'silence', patient: 'hooks', alone: 'never' };
 
 const isGuardFault = (fault: unknown): fault is PostgresFault =>
   fault instanceof PostgresFault && (fault.cause as Partial<DatabaseError>).code === GUARD_CODE;

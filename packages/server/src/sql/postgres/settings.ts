@@ -8,13 +8,15 @@ import { fixedStatement } from '../compile.js';
 import type { Statement } from '../dialect.js';
 import type { Connection } from './connection.js';
 
-export type TransactionKind = 'read' | 'write' | 'alone';
+/** `patient`: a write that others may wait for as long as code of the project takes. */
+export type TransactionKind = 'read' | 'write' | 'patient' | 'alone';
 
 const beginRead = fixedStatement('begin isolation level repeatable read read only');
 const beginWrite = fixedStatement('begin');
 const beginnings: Readonly<Record<TransactionKind, Statement>> = {
   read: beginRead,
   write: beginWrite,
+  patient: beginWrite,
   alone: beginWrite,
 };
 
@@ -26,6 +28,12 @@ const timeouts = (statementMs: number, lockMs: number): readonly Setting[] => [
   ['lock_timeout', lockMs],
 ];
 const usualTimeouts = timeouts(limits.readMsMax, limits.lockMsMax);
+
+/** Those that differ from the usual ones. */
+const ownTimeouts: Readonly<Partial<Record<TransactionKind, readonly Setting[]>>> = {
+  patient: timeouts(limits.readMsMax + limits.hookLockMsMax, limits.hookLockMsMax),
+  alone: timeouts(0, limits.startLockMsMax),
+};
 
 const planning = (isNamed: boolean): readonly Setting[] => [
   ['jit', 'off'],
@@ -61,8 +69,8 @@ export const beginning = (
   searchPath: string | null,
 ): readonly Statement[] => {
   if (isDirect && kind === 'write') return directWrite;
-  const own = kind === 'alone' ? timeouts(0, limits.startLockMsMax) : usualTimeouts;
-  const settings = isDirect ? (kind === 'alone' ? own : []) : [...own, ...planning(isNamed), ...path(searchPath)];
+  const own = ownTimeouts[kind];
+  const settings = isDirect ? (own ?? []) : [...(own ?? usualTimeouts), ...planning(isNamed), ...path(searchPath)];
   return [
     beginnings[kind],
     ...(settings.length > 0 ? [fixedStatement(setting(settings, true))] : []),

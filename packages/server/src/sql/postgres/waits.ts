@@ -7,4 +7,4 @@ import { writesOf } from '../texts.js';
  */
 export const mayWait = (text: string): boolean => writesOf(text)?.size !== 0 || locking.test(text);
 
-const locking = /\bfor (?:no key update|update|key share|share)\b|\bpg_advisory_xact_lock\b/;
+const locking = /\bfor (?:no key update|update|key share|share)\b|\bpg_advisory_xact_lock/;

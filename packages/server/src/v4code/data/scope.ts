@@ -85,6 +85,7 @@ export const inScope = async <T>(
   { operation = null, isSilent: silent = false, title }: ScopeOptions = {},
 ): Promise<T> => {
   const since = performance.now();
+  session.isHeldByCode = true;
   const state = { last: Promise.resolve(), isOver: false, fault: null, outer: current() };
   const kind = { operation, isSilent: silent, title: title ?? null, hooks: [], request: requests.getStore() };
   const scope: Scope = { session, since, ...state, ...kind };

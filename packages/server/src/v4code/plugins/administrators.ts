@@ -1,7 +1,7 @@
 /** `admin::user`, `admin::role` and `admin::auth`, with what bootstraps that seed an administrator call of them. */
 import { isPassword } from '../../access/passwords.js';
 import { SUPER_ADMIN } from '../../access/rights.js';
-import { type AccountDeps, ownContext } from '../../accounts/account.js';
+import { ACCOUNTS_LOCK, type AccountDeps, ownContext } from '../../accounts/account.js';
 import { checkEmail, hashAdminPassword, readEmail } from '../../administration/administration.js';
 import { ensureAdminRoles } from '../../administration/roles.js';
 import { ADMIN_UID, typeOf } from '../../model/model.js';
@@ -31,7 +31,7 @@ export const newAdministrators = ({ entities, query, accounts }: AdministratorsD
   const changing = <T>(work: () => Promise<T>): Promise<T> =>
     entities.transaction(async () => {
       const { db } = accounts();
-      const lock = db.dialect.lock(['dovetail accounts']);
+      const lock = db.dialect.lock([ACCOUNTS_LOCK]);
       if (lock) await currentSession()!.tx.run(lock);
       return work();
     });

@@ -12,7 +12,7 @@ export const UTILS = "require('@strapi/utils')";
 export const absentMembers = {
   strapi: new Set([
     ...['app', 'auth', 'container', 'contentAPI', 'entityValidator', 'features', 'fs', 'hook', 'hooks'],
-    ...['sanitizers', 'startupLogger', 'validators', 'webhookRunner', 'webhookStore'],
+    ...['sanitizers', 'startupLogger', 'validators', 'webhookRegistry', 'webhookRunner', 'webhookStore'],
     ...['bootstrap', 'destroy', 'listen', 'load', 'openAdmin', 'postListen', 'register', 'reload', 'start'],
     ...['runLifecyclesFunctions', 'sendStartupTelemetry', 'startWebhooks', 'stop', 'stopWithError'],
   ]),
