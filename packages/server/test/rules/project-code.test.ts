@@ -595,7 +595,7 @@ const kept = () => strapi.db.query('strapi::core-store').findMany();
         (file) =>
           `${file}: runs, but admin::isAuthenticatedAdmin in line 1 is a policy of v4's admin panel, which is not here: the start refuses routes that name it, so remove it there, or name a policy of the project instead`,
       ),
-      `${service}: runs, but strapi.db.connection in line 3, @strapi/strapi/lib/services/metrics in line 4, strapi.admin.services['project-settings'] in line 5 and query('strapi::core-store') in line 6 are not here, and throw an error when used`,
+      `${service}: runs, but strapi.db.connection in line 3, strapi.admin.services['project-settings'] in line 5 and query('strapi::core-store') in line 6 are not here, and throw an error when used; @strapi/strapi/lib/services/metrics in line 4 is a file of Strapi's own package: without that the start is refused, and with it nothing in there knows this server`,
       'src/functions/tidy.js: not needed (it runs where other files import it; strapi.entityService.decorate in line 1 is not here, and throws an error when used)',
     ]);
     expect(findCode(dir, { ...running, runCode: false }).every((it) => it.absent.length === 0)).toBe(true);

@@ -214,14 +214,22 @@ export const mayBeCaught = (use: AbsentUse): boolean => throwsError(use) && use.
 
 /** `strapi.db.connection in line 12 and strapi.fs in line 40 are not here`. */
 export const describeUses = (uses: readonly AbsentUse[]): string => {
-  const [policies, others] = [uses.filter((it) => !throwsError(it)), uses.filter(throwsError)];
+  const isFile = ({ what }: AbsentUse): boolean => what.startsWith('@strapi/strapi/');
+  const members = uses.filter((it) => throwsError(it) && !isFile(it));
   return [
-    described(others, ['is not here, and throws an error when used', 'are not here, and throw an error when used']),
-    described(policies, [`is a policy ${ofPanel}`, `are policies ${ofPanel}`]),
+    described(members, ['is not here, and throws an error when used', 'are not here, and throw an error when used']),
+    described(uses.filter(isFile), [`is a file ${ofStrapi}`, `are files ${ofStrapi}`]),
+    described(
+      uses.filter((it) => !throwsError(it)),
+      [`is a policy ${ofPanel}`, `are policies ${ofPanel}`],
+    ),
   ]
     .filter((it) => it !== '')
     .join('; ');
 };
+
+const ofStrapi =
+  "of Strapi's own package: without that the start is refused, and with it nothing in there knows this server";
 
 const ofPanel =
   "of v4's admin panel, which is not here: the start refuses routes that name it, so remove it there, or name a policy of the project instead";

@@ -148,6 +148,11 @@ export const placeOf = (fault: unknown, dir: string): { readonly file: string; r
   return null;
 };
 
+const adviceOn = (name: string): string =>
+  name.startsWith('@strapi/strapi/')
+    ? "it is a file of Strapi's own package, which this server does without: write what it is for in the project"
+    : 'install the packages of the project (npm install)';
+
 /** `config/server.ts:12: cannot be loaded: …`; where the error is in another file, that is named too. */
 export const describeFault = (
   fault: unknown,
@@ -158,8 +163,8 @@ export const describeFault = (
   // babel and Node say the place again, and the modules that led there
   const [short = ''] = message.split('\nRequire stack:');
   const said = short.replace(/\s*\n\s*\S+:\d+:\d+\s*$/, '').replace(/^ParseError: /, '');
-  const isMissing = /^Cannot find (?:module|package) '[^./'][^']*'/.test(said);
-  const words = isMissing ? `${said}: install the packages of the project (npm install)` : said;
+  const [, missing] = /^Cannot find (?:module|package) '([^./'][^']*)'/.exec(said) ?? [];
+  const words = missing === undefined ? said : `${said}: ${adviceOn(missing)}`;
   const place = placeOf(fault, dir);
   if (place === null) return `${file}: ${what}: ${words}`;
   return place.file === file
