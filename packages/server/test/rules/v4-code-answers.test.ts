@@ -60,6 +60,10 @@ const files: Readonly<Record<string, string>> = {
   ...typeFile('inner', { title: text }),
   'src/api/outer/routes/inner.js': coreFile('Router', 'inner', `{ only: ['find'] }`)['src/api/inner/routes/inner.js']!,
   ...typeFile('plain', { title: text }),
+  ...typeFile('read', { title: text }),
+  ...routed('read', '', `{ only: ['find', 'findOne'] }`),
+  'src/api/read/routes/own.js': `module.exports = { routes: [['POST', ''], ['PATCH', '/:id'], ['DELETE', '/own/way'], ['GET', '/own/way']].map(([method, path]) => (
+    { method, path: '/reads' + path, handler: (ctx) => { ctx.body = 'own'; }, config: { auth: false } })) };`,
   'src/api/art/content-types/art/schema.json': art!.replace('"options":{', '"options":{"populateCreatorFields":true,'),
   'src/api/art/middlewares/creators.js': `module.exports = () => (ctx, next) => {
     if (ctx.get('x-creators')) ctx.query.populate = ['createdBy'];
@@ -140,6 +144,17 @@ describe.each(dialects)('answers of code on %s', (dialect) => {
   it('are what toJSON says', async () => {
     expect((await served.json('GET', '/api/pages')).body).toEqual({ ids: [1] });
     expect((await served.json('GET', '/api/protos')).body).toEqual({ own: true });
+  });
+
+  it('name the methods of all routes of a path, those of the server and those of code', async () => {
+    const allow = async (method: string, at: string): Promise<readonly unknown[]> => {
+      const { status, headers } = await served.json(method, at, method === 'OPTIONS' ? undefined : {});
+      return [status, headers['allow']];
+    };
+    expect(await allow('DELETE', '/api/reads')).toEqual([405, 'HEAD, GET, POST']);
+    expect(await allow('OPTIONS', '/api/reads')).toEqual([200, 'HEAD, GET, POST']);
+    expect(await allow('PUT', '/api/reads/1')).toEqual([405, 'HEAD, GET, PATCH']);
+    expect(await allow('PUT', '/api/reads/own/way')).toEqual([405, 'HEAD, GET, DELETE']);
   });
 
   it('are of the actions that a router serves, in whatever folder it lies', async () => {

@@ -65,6 +65,12 @@ export const anyRouteOf = (request: FastifyRequest, { at }: BoundCode['table']):
   );
 };
 
+/** The methods of all routes of the project for a path. */
+export const codeMethodsOf = (request: FastifyRequest, { at }: BoundCode['table']): readonly string[] => [
+  ...at(pathOf(request.raw.url!)).methods(),
+  ...at(usualPathOf(request)).methods(),
+];
+
 const BELOW_ENTRY = /\/(?:localizations|relations\/.+)$/;
 
 export const pathOf = (url: string): string => {

@@ -35,9 +35,10 @@ import type { Origins, OriginsOf } from '../headers.js';
 import type { LogLeftOut } from '../left-out.js';
 import { isAnsweredPastCode, isByAdministrator } from '../past-code.js';
 import { sendIssues } from '../respond.js';
+import { methods } from '../routes.js';
 import { searchOf, targetOf } from '../target.js';
 import { bodyOf, cloneStandIns } from './answers.js';
-import { anyRouteOf, codeRouteOf, firstRouteOf, pathOf } from './bodies.js';
+import { anyRouteOf, codeMethodsOf, codeRouteOf, firstRouteOf, pathOf } from './bodies.js';
 import { type ContextGiven, hasCommonHeaders, newContexts } from './context.js';
 import { newNative } from './native.js';
 import {
@@ -391,6 +392,10 @@ export const addProjectCode = async (
   };
 
   app.addHook('onSend', async (request, reply, payload) => {
+    const allowed = reply.getHeader('allow');
+    // what is on the response itself, code has said
+    if (allowed !== undefined && !reply.raw.hasHeader('allow') && !isByAdministrator(request))
+      reply.header('allow', allowOf([...String(allowed).split(', '), ...codeMethodsOf(request, code.table)]));
     const run = request.codeRun;
     if (!run) return payload;
     request.codeRun = null;
@@ -489,8 +494,15 @@ interface Place {
 
 const refuseMethod = (ctx: Koa.Context, routes: RoutesAt): void => {
   ctx.status = 405;
-  ctx.set('allow', [...new Set(routes.methods().flatMap((it) => (it === 'GET' ? ['HEAD', it] : [it])))].join(', '));
+  ctx.set('allow', allowOf(routes.methods()));
 };
+
+/** In the server's own order. */
+const allowOf = (found: readonly string[]): string =>
+  methods
+    .filter((it) => found.includes(it) || found.includes('ALL'))
+    .flatMap((it) => (it === 'GET' ? ['HEAD', it] : [it]))
+    .join(', ');
 
 /** Code finds an empty object where there is no body. */
 const hasContent = (body: unknown): boolean =>
