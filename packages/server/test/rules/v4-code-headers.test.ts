@@ -196,3 +196,25 @@ for (const hasGlobal of [false, true])
       });
     },
   );
+
+describe('stored files behind a global middleware', () => {
+  it('keep their length and tag, in whole and in part', async () => {
+    const served = await serveCode('sqlite', { ...files, ...withGlobal, 'public/uploads/a.txt': 'stored' });
+    const ask = async (headers: Readonly<Record<string, string>>): Promise<readonly unknown[]> => {
+      const {
+        status,
+        text,
+        headers: sent,
+      } = await served.ask('/uploads/a.txt', {
+        headers: { 'x-where': 'global after', 'x-set-x-frame-options': 'DENY', ...headers },
+      });
+      return [status, text, sent['content-length'], sent['content-range'], sent['x-frame-options'], sent['etag']];
+    };
+    const tag = expect.stringContaining('"');
+    const [, , , , , etag] = await ask({});
+    expect(await ask({})).toEqual([200, 'stored', '6', undefined, 'DENY', tag]);
+    expect(await ask({ range: 'bytes=1-2' })).toEqual([206, 'to', '2', 'bytes 1-2/6', 'DENY', tag]);
+    expect((await ask({ 'if-none-match': String(etag) })).slice(0, 2)).toEqual([304, '']);
+    await served.close();
+  });
+});

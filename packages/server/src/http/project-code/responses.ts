@@ -296,7 +296,7 @@ export const finish = async (
   const view = isJson ? viewOfJson(text) : null;
   ctx.status = reply.statusCode;
   // of the body as it is now: code finds neither in v4
-  const etag = reply.getHeader('etag');
+  const [etag, length] = [reply.getHeader('etag'), reply.getHeader('content-length')];
   reply.removeHeader('etag').removeHeader('content-length');
   handOver(reply);
   if (view) showJson(ctx, view.body);
@@ -311,6 +311,7 @@ export const finish = async (
   reply.code(ctx.status);
   if (type !== undefined) reply.header('content-type', type);
   if (etag !== undefined && !res.hasHeader('etag')) reply.header('etag', etag);
+  if (length !== undefined && given === payload) reply.header('content-length', length);
   return given;
 };
 
