@@ -527,8 +527,16 @@ export const readConfig = async (projectDir: string): Promise<FoundConfig> => {
   const [name, ...others] = found;
   if (name === undefined) return { config: defaultConfig(projectDir), given: {} };
   if (others.length > 0) throw new StartFault(`${listed(found)} exist: keep one of them.`);
-  const given = await readFile(path.join(projectDir, name));
+  const given = underNewNames(await readFile(path.join(projectDir, name)));
   return { config: completeConfig(check(configSchema, given, name), projectDir), given };
+};
+
+/** `users.attemptsPerMinute` was the name of `attemptsMax` when its time was a minute. */
+const underNewNames = (given: unknown): unknown => {
+  if (!has(given, 'users.attemptsPerMinute')) return given;
+  const all = given as { readonly users: Readonly<Record<string, unknown>> };
+  const { attemptsPerMinute: attemptsMax, ...users } = all.users;
+  return { ...all, users: { attemptsMax, attemptsMinutes: 1, ...users } };
 };
 
 /** Of which a project has one at most. */

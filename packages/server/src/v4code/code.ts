@@ -391,6 +391,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       isPlain: core.isPlain,
       isHeard: (plugin) => lifecycles.hearsAny((uid) => uid.startsWith(`${plugin}.`)),
       strapi,
+      ignored,
       warn: (text) => log.warn(text),
     });
     for (const it of loading) await it.catch(faults.add);

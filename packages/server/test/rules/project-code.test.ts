@@ -347,6 +347,27 @@ describe('check says what the start would refuse of the code, and runs neither r
   const guardedBy = (config: string): string =>
     `module.exports = { routes: [{ method: 'GET', path: '/own', handler: () => 1, config: { ${config} } }] };`;
 
+  it('that what a route names is there no longer because the configuration leaves it out', async () => {
+    const [policy, middleware, controller] = ['policies/isOwner', 'middlewares/seen', 'controllers/own'].map(
+      (it) => `src/api/book/${it}.js`,
+    ) as [string, string, string];
+    const { refused } = await checked({
+      'dovetail.config.json': JSON.stringify({ project: { ignoreCode: [policy, middleware, controller] } }),
+      [policy]: 'module.exports = () => true;',
+      [middleware]: 'module.exports = () => (ctx, next) => next();',
+      [controller]: 'module.exports = { mine() {} };',
+      'src/api/book/routes/one.js': guardedBy(`policies: ['is-owner'], middlewares: ['api::book.seen']`),
+      'src/api/book/routes/two.js': `module.exports = { routes: [{ method: 'GET', path: '/two', handler: 'own.mine' }] };`,
+    });
+    const leftOut = (file: string): string =>
+      `: project.ignoreCode leaves out ${file}, so take it out of the route too`;
+    expect(refused).toEqual([
+      `the route GET /own: there is no policy "is-owner"${leftOut(policy)}`,
+      `the route GET /own: there is no middleware "api::book.seen"${leftOut(middleware)}`,
+      `the route GET /two: there is no action "api::book.own.mine"${leftOut(controller)}`,
+    ]);
+  });
+
   it('all of it at once: policies, middlewares and actions that routes name, and global middlewares', async () => {
     const files = {
       'src/api/book/routes/one.js': guardedBy(`policies: ['global::gone', { name: 'is-gone' }]`),

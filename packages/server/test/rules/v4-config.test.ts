@@ -173,6 +173,17 @@ describe('what config/ says is obeyed', () => {
       { jwtDays: 0.5, attemptsMax: 3, attemptsMinutes: 90, registerFields: ['nickname'] },
     ],
     [
+      'nothing of attempts where dovetail.config says it under the former name',
+      {
+        'config/plugins.js': file({
+          'users-permissions': { config: { ratelimit: { interval: { hour: 1 }, max: 5 } } },
+        }),
+        'dovetail.config.json': { users: { attemptsPerMinute: 4, jwtDays: 3 } },
+      },
+      ({ config: { users } }) => [users.attemptsMax, users.attemptsMinutes, users.jwtDays],
+      [4, 1, 3],
+    ],
+    [
       'attempts in milliseconds',
       { 'config/plugins.js': file({ 'users-permissions': { config: { ratelimit: { interval: 300_000, max: 5 } } } }) },
       ({ config: { users } }) => [users.attemptsMax, users.attemptsMinutes],

@@ -217,7 +217,7 @@ const openStudio = async (
   const notCopied = /\/(\.env|\.tmp)$/;
   fs.cpSync(path.join(root, 'examples/magazine'), dir, { recursive: true, filter: (it) => !notCopied.test(it) });
   // every visitor signs in
-  fs.writeFileSync(path.join(dir, 'dovetail.config.json'), JSON.stringify({ users: { attemptsPerMinute: 0 } }));
+  fs.writeFileSync(path.join(dir, 'dovetail.config.json'), JSON.stringify({ users: { attemptsMax: 0 } }));
   await prepare?.(dir);
   const database: TestDatabase = await newDatabase(dialect);
   const port = await freePort();

@@ -3,6 +3,7 @@ import type Koa from 'koa';
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
 import type { Caller } from '../../access/access.js';
+import { kebabName } from '../../model/files.js';
 import { isThenable, type Ready, whenReady } from '../../ready.js';
 import { ADDED } from '../added-routes.js';
 import { describeFault } from '../loading/env.js';
@@ -51,6 +52,8 @@ export interface ChainDeps {
   readonly strapi: unknown;
   /** The folder of the project. */
   readonly dir: string;
+  /** Files that the configuration leaves out. */
+  readonly ignored: ReadonlySet<string>;
 }
 
 /** A route's chain, ready to run. */
@@ -222,7 +225,11 @@ interface RouteAction {
   readonly isCore: () => boolean;
 }
 
-const actionOf = ({ declared, namespace }: PlacedRoute, { registry }: ChainDeps, where: string): RouteAction => {
+const actionOf = (
+  { declared, namespace }: PlacedRoute,
+  { registry, ignored }: ChainDeps,
+  where: string,
+): RouteAction => {
   const { handler } = declared;
   const functions = Array.isArray(handler) ? handler : [handler];
   if (functions.every(isCallable))
@@ -231,7 +238,8 @@ const actionOf = ({ declared, namespace }: PlacedRoute, { registry }: ChainDeps,
   const full = handler.includes('::') ? handler : `${namespace}.${handler}`;
   const [, name = '', action = ''] = /^(.*)\.([^.]+)$/.exec(full) ?? [];
   const controller = registry.controller(name);
-  if (!controller || !isCallable(controller[action])) throw new CodeFault(`${where}: there is no action "${full}"`);
+  if (!controller || !isCallable(controller[action]))
+    throw new CodeFault(`${where}: there is no action "${full}"${ifLeftOut('controllers', name, ignored)}`);
   // an extension may replace that of a plugin later, and any code an action of either
   const lookUp = name.startsWith('plugin::') ? () => registry.controller(name)! : () => controller;
   return {
@@ -265,7 +273,7 @@ const policyStep = (given: unknown, namespace: string, deps: ChainDeps, where: s
   const found = isCallable(given) ? given : typeof name === 'string' ? registry.policy(name, namespace) : undefined;
   // as `createPolicy` of v4 makes it, or written like that
   const { handler: policy, validator } = isMembers(found) ? found : { handler: found };
-  if (!isCallable(policy)) throw noPolicy(name ?? given, where);
+  if (!isCallable(policy)) throw noPolicy(name ?? given, where, deps.ignored);
   // what its file gives, whichever of its functions runs
   const guard = isMembers(found) ? found : policy;
   if (isCallable(validator)) makeApart(guard, () => validate(validator, config, { ...deps, where, name }));
@@ -289,12 +297,22 @@ const validate = (
   }
 };
 
-const noPolicy = (name: unknown, where: string): CodeFault =>
+const noPolicy = (name: unknown, where: string, ignored: ReadonlySet<string>): CodeFault =>
   new CodeFault(
     typeof name === 'string' && name.startsWith('admin::')
       ? `${where}: the policy "${name}" is one of v4's admin panel, which is not here; remove it from the route, or name a policy of the project instead`
-      : `${where}: there is no policy ${JSON.stringify(name)}`,
+      : `${where}: there is no policy ${JSON.stringify(name)}${ifLeftOut('policies', name, ignored)}`,
   );
+
+/** What else is to be done where the configuration leaves out the file of what a route names. @param folder of such files. */
+const ifLeftOut = (folder: string, name: unknown, ignored: ReadonlySet<string>): string => {
+  const local = kebabName(/[^.:]*$/.exec(String(name))![0]);
+  const file = [...ignored].find((it) => {
+    const [, own = ''] = new RegExp(`/${folder}/([^/]+)\\.\\w+$`).exec(it) ?? [];
+    return own !== '' && kebabName(own) === local;
+  });
+  return file === undefined ? '' : `: project.ignoreCode leaves out ${file}, so take it out of the route too`;
+};
 
 const isKoa = (name: string): boolean => name === 'koa';
 
@@ -339,7 +357,9 @@ const middlewareStep = (given: unknown, namespace: string, deps: ChainDeps, wher
   const { name, resolve, config = {} } = isMembers(given) ? given : { name: given };
   const made = (factory: unknown): Middleware => {
     if (!isCallable(factory))
-      throw new CodeFault(`${where}: there is no middleware ${JSON.stringify(name ?? resolve ?? given)}`);
+      throw new CodeFault(
+        `${where}: there is no middleware ${JSON.stringify(name ?? resolve ?? given)}${ifLeftOut('middlewares', name, deps.ignored)}`,
+      );
     return deps.makeMiddleware(factory, config, { ...deps, where, name: name ?? resolve });
   };
   if (typeof resolve === 'string') return deps.loadMiddleware(resolve, made);
