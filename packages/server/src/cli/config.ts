@@ -533,10 +533,11 @@ export const readConfig = async (projectDir: string): Promise<FoundConfig> => {
 
 /** `users.attemptsPerMinute` was the name of `attemptsMax` when its time was a minute. */
 const underNewNames = (given: unknown): unknown => {
-  if (!has(given, 'users.attemptsPerMinute')) return given;
-  const all = given as { readonly users: Readonly<Record<string, unknown>> };
-  const { attemptsPerMinute: attemptsMax, ...users } = all.users;
-  return { ...all, users: { attemptsMax, attemptsMinutes: 1, ...users } };
+  const { users, ...others } = (given ?? {}) as { readonly users?: unknown };
+  if (typeof users !== 'object' || users === null || !('attemptsPerMinute' in users)) return given;
+  const { attemptsPerMinute: attemptsMax, ...rest } = users;
+  return { ...others, users: { attemptsMax, attemptsMinutes: 1, ...rest } };
+};
 };
 
 /** Of which a project has one at most. */
