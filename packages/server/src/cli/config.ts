@@ -538,7 +538,6 @@ const underNewNames = (given: unknown): unknown => {
   const { attemptsPerMinute: attemptsMax, ...rest } = users;
   return { ...others, users: { attemptsMax, attemptsMinutes: 1, ...rest } };
 };
-};
 
 /** Of which a project has one at most. */
 const configNames = ['ts', 'mts', 'cts', 'js', 'mjs', 'cjs', 'json'].map((it) => `dovetail.config.${it}`);
