@@ -71,11 +71,16 @@ export const measureWrites = async (targets, { requestFor, firstTurn, perSlice, 
   );
 };
 
-/** Slices A B C A B C …, so that other load on the machine affects all sides alike; the first round is discarded. */
+/**
+ * Slices A B C, B C A …, so that other load on the machine affects all sides alike, and so does what the side before leaves in the
+ * caches of its cores; the first round is discarded.
+ */
 const inTurn = async (targets, rounds, runOne) => {
   const slices = Object.fromEntries(Object.keys(targets).map((side) => [side, []]));
+  const sides = Object.entries(targets);
   for (let round = 0; round <= rounds; round++)
-    for (const [side, { port, cpuUs = () => null }] of Object.entries(targets)) {
+    for (let i = 0; i < sides.length; i++) {
+      const [side, { port, cpuUs = () => null }] = sides[(round + i) % sides.length];
       const before = cpuUs();
       const slice = await runOne(side, port, round);
       const after = cpuUs();

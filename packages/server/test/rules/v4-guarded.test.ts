@@ -43,6 +43,10 @@ module.exports = ({ request, response, state }, config, { strapi }) => {
     case 'refuses': return false;
     case 'throws': throw new (require('@strapi/utils').errors.ApplicationError)('not now', { why: 'tea' });
     case 'later': return new Promise((resolve) => setImmediate(() => resolve(strapi.requestContext.get().state === state)));
+    case 'told': return new Promise((resolve) => {
+      strapi.eventHub.once('entry.update', () => resolve(strapi.requestContext.get().state === state));
+      strapi.entityService.update('api::book.book', 1, { data: {} });
+    });
     case 'hides': return request.query.sort === undefined && !JSON.stringify(request.query).includes('"title"');
     case 'narrows': request.query = { filters: { title: 'Emma' } }; return true;
     default: return strapi.requestContext.get().state === state;
@@ -120,8 +124,8 @@ describe.each(dialects)('on %s', (dialect) => {
         expect(titles(await ask(`/api/books${at}`))).toEqual(['Emma', 'Persuasion']);
     });
 
-    it('knows the request by requestContext, at once and after waiting', async () => {
-      for (const policy of ['now', 'later']) expect((await list(policy)).status).toBe(200);
+    it('knows the request by requestContext, at once, after waiting, and where it is told of its own write', async () => {
+      for (const policy of ['now', 'later', 'told']) expect((await list(policy)).status).toBe(200);
     });
 
     it('may refuse, and throw', async () => {

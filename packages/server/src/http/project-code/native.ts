@@ -19,7 +19,7 @@ import { isPlainData, storableIn } from '../../v4code/data/entities.js';
 import { type EntryBody, entryBodyOf, receivedFiles } from '../../v4code/data/files.js';
 import { withPlainParameters } from '../../v4code/data/queries.js';
 import { withLocalDates } from '../../v4code/data/query-changes.js';
-import { requestContext } from '../../v4code/data/scope.js';
+import { inRequest, requestContext } from '../../v4code/data/scope.js';
 import { asBody } from '../../v4code/data/values.js';
 import { type CoreAction, isMembers, type Members } from '../../v4code/loading/parts.js';
 import type { CodeContext, Native } from '../../v4code/native.js';
@@ -143,6 +143,7 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
     if (given !== undefined && id === null) throw new Refusal(issue('http.not-found', []));
     const koa = requestOf(ctx);
     const changed = contexts.changedQuery(koa);
+    const { body, files }: { readonly body?: unknown; readonly files?: unknown } = request ?? {};
     const asked = {
       type,
       action: coreActionOf(type, action),
@@ -151,11 +152,11 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
       creatorFields: changed?.addsCreators === true,
       caller: callerOf(ctx),
       headers: (koa as Partial<Koa.Context>).req?.headers ?? {},
+      body,
+      files: [],
     };
-    const { body, files }: { readonly body?: unknown; readonly files?: unknown } = request ?? {};
-    if (action === 'find' || action === 'findOne' || action === 'delete')
-      return performAction({ ...asked, body, files: [] }, site);
-    if (files === undefined) return performAction({ ...asked, body: bodyGiven(body, type), files: [] }, site);
+    if (action === 'find' || action === 'findOne' || action === 'delete') return performAction(asked, site);
+    if (files === undefined) return performAction({ ...asked, body: bodyGiven(body, type) }, site);
     const form = entryBodyOf({ body, files });
     return performForm(asked, { ...form, data: (bodyGiven(form, type) as EntryBody).data });
   };
@@ -235,7 +236,7 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
         if (only !== null && !isKnownBy(caller, only)) throw forCode(new Refusal(issue('http.bad-credentials', [])));
         return caller.who.kind === 'public'
           ? admitted(koa, caller, null)
-          : credentialsOf(caller).then((credentials) => admitted(koa, caller, credentials));
+          : inRequest(koa, () => credentialsOf(caller)).then((credentials) => admitted(koa, caller, credentials));
       });
     },
     skipAuthentication: (ctx) => {

@@ -144,12 +144,18 @@ export const addProjectCode = async (
     request: http.IncomingMessage,
     response: http.ServerResponse,
     found: FoundRoute | null,
-    given: Pick<ContextGiven, 'body' | 'source' | 'commonHeaders'>,
+    { body, source, commonHeaders }: Pick<ContextGiven, 'body' | 'source' | 'commonHeaders'>,
   ): Koa.Context =>
-    contexts.make(request, response, { params: found?.params ?? {}, path: found?.route.path ?? null, ...given });
+    contexts.make(request, response, {
+      params: found?.params ?? {},
+      path: found?.route.path ?? null,
+      body,
+      source,
+      commonHeaders,
+    });
 
   /**
-   * Runs the work of a request; a thrown error becomes the response. `end` is called once all has ended: now, if nothing had to be
+   * Runs the work of a request, which says itself what of it is in the request; a thrown error becomes the response. `end` is called once all has ended: now, if nothing had to be
    * waited for. Every promise on the way is time that a list with a controller of its own takes longer. What it throws, because a
    * body cannot be sent, is left to the caller.
    */
@@ -160,7 +166,7 @@ export const addProjectCode = async (
     };
     let running: unknown;
     try {
-      running = inRequest(ctx, work);
+      running = work();
     } catch (fault) {
       return failed(fault);
     }
@@ -201,14 +207,21 @@ export const addProjectCode = async (
     runIn(
       ctx,
       () =>
-        throughGlobals
-          ? throughGlobals(ctx as Koa.ParameterizedContext, () => saying(ctx, () => last(ctx as never, noNext), asked))
-          : last(ctx as never, noNext),
+        inRequest(ctx, () =>
+          throughGlobals
+            ? throughGlobals(ctx as Koa.ParameterizedContext, () =>
+                saying(ctx, () => last(ctx as never, noNext), asked),
+              )
+            : last(ctx as never, noNext),
+        ),
       asked,
       end,
     );
 
-  /** The server's own answer once the guards let it pass: nothing of it has to be an object for that. */
+  /**
+   * The server's own answer once the guards let it pass: nothing of it has to be an object for that. Policies know themselves which
+   * request they are asked about, and nothing else is code.
+   */
   const answerGuarded = (
     ctx: Koa.Context,
     { uid, action, pass, act }: GuardedAction,
@@ -221,7 +234,7 @@ export const addProjectCode = async (
     };
     const proceed = (): unknown =>
       hasSaid(ctx)
-        ? act(ctx as Koa.ParameterizedContext, noNext)
+        ? inRequest(ctx, () => act(ctx as Koa.ParameterizedContext, noNext))
         : whenReady(native.answer(ctx as unknown as CodeContext, type, action), answered);
     const work = (): unknown => {
       const passed = pass(ctx);
@@ -448,9 +461,9 @@ export const addProjectCode = async (
       const pathname = pathOf(url);
       return { url, pathname, routes: code.table.at(pathname), query: textQuery(searchOf(url)) };
     },
-    begin: (...given) => {
+    begin: (request, response, asked, place, given) => {
       try {
-        return begin(...given);
+        return begin(request, response, asked, place, given);
       } catch (fault) {
         return Promise.reject(fault);
       }

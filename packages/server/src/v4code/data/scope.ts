@@ -8,7 +8,7 @@ import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import { busy } from '../../errors.js';
 import { limits } from '../../limits.js';
 import type { Session } from '../../write/session.js';
-import { unguarded } from '../strapi-utils/guards.js';
+import { requestOfGuard, unguarded } from '../strapi-utils/guards.js';
 import type { Operation } from './lifecycles.js';
 
 /** Made only when it is said. */
@@ -46,7 +46,8 @@ const open = new Set<Scope>();
 const requests = new AsyncLocalStorage<RequestContext>();
 
 /** Koa's context of the request that the running code handles; undefined outside of requests. */
-export const requestContext = (): object | undefined => requests.getStore();
+export const requestContext = (): RequestContext | undefined =>
+  requests.getStore() ?? (requestOfGuard() as RequestContext | undefined);
 
 export const inRequest = <T>(ctx: RequestContext, work: () => T): T => requests.run(ctx, work);
 
@@ -71,7 +72,10 @@ export const currentOperation = (): Operation | null => current()?.operation ?? 
 export const isSilent = (): boolean => current()?.isSilent === true;
 
 /** Runs what belongs to no transaction and is no guard's own work, whatever began it: listeners, tasks, what waits for a commit. */
-export const outside = <T>(work: () => Promise<T>): Promise<T> => scopes.exit(() => unguarded(work));
+export const outside = <T>(work: () => Promise<T>): Promise<T> => {
+  const request = requestContext();
+  return scopes.exit(() => unguarded(() => (request ? inRequest(request, work) : work())));
+};
 
 interface ScopeOptions extends Partial<Pick<Scope, 'operation' | 'isSilent'>> {
   /** Code that holds the transaction for longer than `limits.codeHoldsMsMax` fails under this name. Without it nothing is bound. */
@@ -87,7 +91,7 @@ export const inScope = async <T>(
   const since = performance.now();
   session.isHeldByCode = true;
   const state = { last: Promise.resolve(), isOver: false, fault: null, outer: current() };
-  const kind = { operation, isSilent: silent, title: title ?? null, hooks: [], request: requests.getStore() };
+  const kind = { operation, isSilent: silent, title: title ?? null, hooks: [], request: requestContext() };
   const scope: Scope = { session, since, ...state, ...kind };
   open.add(scope);
   const running = scopes.run(scope, async () => {
@@ -153,7 +157,7 @@ const within = async <T>(msMax: number, running: Promise<T>, title: Title, scope
  * @param run calls `begun` once the transaction has begun.
  */
 export const alone = <T>(run: (begun: () => void) => Promise<T>): Promise<T> => {
-  const request = requests.getStore();
+  const request = requestContext();
   // what a request has left behind when it was answered may be a queue that others use
   const isAsked = (): boolean => request !== undefined && !request.res.writableEnded && !request.res.destroyed;
   return unlessHeld((it) => (isAsked() && it.request !== request ? 'by others' : 'by its own'), run);

@@ -280,7 +280,7 @@ const policyStep = (given: unknown, namespace: string, deps: ChainDeps, where: s
   const check = (passed: unknown): void => {
     if (passed !== true && passed !== undefined) throw new ForbiddenError();
   };
-  return (ctx) => runGuard(guard, () => policy(new PolicyContext(ctx), config, { strapi }), check);
+  return (ctx) => runGuard(guard, ctx, () => policy(new PolicyContext(ctx), config, { strapi }), check);
 };
 
 /** A configuration that is wrong stops the start; what the function returns has no meaning. */

@@ -85,6 +85,9 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
     return result;
   };
 
+  /** For the server itself, which keeps nothing of it. */
+  const lookAt = (kind: 'controllers' | 'services', uid: Uid): Made | null => made[kind].get(uid) ?? make(kind, uid);
+
   const asked = (known: Made): Made => {
     noteAsked(known.definition);
     return known;
@@ -106,14 +109,13 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
     if (!type) throw new CodeFault(`${name}: there is no content type "${definition.uid}"`);
     const core = kind === 'controllers' ? deps.coreController(type) : deps.coreService(type);
     const original = { ...core };
-    const names = Object.keys(core);
-    if (definition.own === undefined) return { members: core, own: null, original, names };
+    if (definition.own === undefined) return { members: core, own: null, original };
     const own = overCore(core, definedBy(definition.own, strapi));
     if (kind === 'services') return bound(own, kind);
     // the actions of the core are listed beside the project's own, whose object stays as it is: other servers may load it too
     const members: Record<string, unknown> = Object.assign(Object.create(own) as Members, original);
     for (const [action, it] of Object.entries(own)) members[action] = isCallable(it) ? it.bind(members) : it;
-    return { members, own, original, names };
+    return { members, own, original };
   };
 
   /** Actions are called without their object, so they are bound to it. */
@@ -121,7 +123,7 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
     if (kind === 'controllers')
       for (const [name, it] of Object.entries(members))
         if (isCallable(it)) (members as Record<string, unknown>)[name] = it.bind(members);
-    return { members, own: members, original: {}, names: [] };
+    return { members, own: members, original: {} };
   };
 
   const named = (group: 'policies' | 'middlewares', name: string, namespace: string): unknown => {
@@ -172,13 +174,13 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
       Object.keys(apiOf(uid)?.routes ?? {}).length > 0 || deps.coreRouters.some((it) => it.uid === uid),
     hasController: (uid) => apiOf(uid)?.controllers.has(kebabName(placeOf(uid).local)) === true,
     isCoreAction: (uid, action) => {
-      const controller = make('controllers', uid);
+      const controller = lookAt('controllers', uid);
       return (
         (coreActions as readonly string[]).includes(action) && controller !== null && isOwnOfCore(controller, action)
       );
     },
     isCoreService: (uid) => {
-      const service = make('services', uid);
+      const service = lookAt('services', uid);
       return service === null || (service.own === null && isOriginal(service));
     },
   };
@@ -190,7 +192,6 @@ interface Built {
   readonly own: Members | null;
   /** The members of the core as they were made: any code may replace them in `register` and later. */
   readonly original: Members;
-  readonly names: readonly string[];
 }
 
 interface Made extends Built {
@@ -201,11 +202,18 @@ interface Made extends Built {
 /** Whether an action is the core's own: the project's files have none, and no code has put one in its place. */
 const isOwnOfCore = ({ members, original }: Made, name: string): boolean => members[name] === original[name];
 
-/** Whether all members of the core are still its own. Asked for every request, hence the plain loop. */
-const isOriginal = ({ members, original, names }: Made): boolean => {
-  for (let i = 0; i < names.length; i++) if (members[names[i]!] !== original[names[i]!]) return false;
-  return true;
-};
+/**
+ * Whether all members of a core service are still its own. Asked for every request, hence by name: in a loop over names each member
+ * takes as long to find as all of them do here.
+ */
+const isOriginal = ({ members: now, original }: Made): boolean =>
+  now['find'] === original['find'] &&
+  now['findOne'] === original['findOne'] &&
+  now['create'] === original['create'] &&
+  now['update'] === original['update'] &&
+  now['delete'] === original['delete'] &&
+  now['createOrUpdate'] === original['createOrUpdate'] &&
+  now['getFetchParams'] === original['getFetchParams'];
 
 /** `api::tool.tool` by its parts; empty ones for any other name. */
 const placeOf = (name: string): { readonly api: string; readonly local: string } => {

@@ -28,6 +28,8 @@ interface Run {
   refused: Error | null;
   /** It is made, has answered, or has let the request go on: what others do for it now, it does not keep, and what it writes decides nothing. */
   isPast: boolean;
+  /** Koa's context of the request that a policy is asked about: in a store of its own it would cost every request. */
+  readonly request: object | undefined;
 }
 
 const runs = new AsyncLocalStorage<Run>();
@@ -41,12 +43,13 @@ const keeperOf = (given: object): Keeper => {
   return keeper;
 };
 
-const runOf = (given: object, isMaking = false): Run => ({
-  keeper: keeperOf(given),
-  isMaking,
-  refused: null,
-  isPast: false,
-});
+const runOf = (
+  given: object,
+  { isMaking = false, request }: { readonly isMaking?: boolean; readonly request?: object } = {},
+): Run => ({ keeper: keeperOf(given), isMaking, refused: null, isPast: false, request });
+
+/** The request that the running policy is asked about. */
+export const requestOfGuard = (): object | undefined => runs.getStore()?.request;
 
 /** How stacks name the function below: what is below it there has no part in what is above. */
 const BOUNDARY = 'dovetail:unguarded';
@@ -187,9 +190,17 @@ const within = <T>(run: Run, work: () => unknown, ended: (result: unknown) => T)
   return isThenable(result) ? Promise.resolve(result).then(returned, thrown) : returned(result);
 };
 
-/** Runs a policy, which passes unless `check` throws. One that passes after a noted error throws, or rejects with, that error. */
-export const runGuard = (policy: object, ask: () => unknown, check: (result: unknown) => void): Ready<void> => {
-  const run = runOf(policy);
+/**
+ * Runs a policy, which passes unless `check` throws. One that passes after a noted error throws, or rejects with, that error.
+ * @param request koa's context.
+ */
+export const runGuard = (
+  policy: object,
+  request: object,
+  ask: () => unknown,
+  check: (result: unknown) => void,
+): Ready<void> => {
+  const run = runOf(policy, { request });
   throwNoted(run);
   return within(run, ask, (result) => {
     check(result);
@@ -236,7 +247,7 @@ export const makeGuard = (maker: object, make: () => Koa.Middleware): Koa.Middle
 /** Makes what others will ask, whoever is the first: what is missed then is noted for all of them. */
 export const makeApart = <T>(given: unknown, make: () => T): T => {
   if (!isObject(given)) return make();
-  const run = runOf(given, true);
+  const run = runOf(given, { isMaking: true });
   try {
     return runs.run(run, make);
   } finally {
