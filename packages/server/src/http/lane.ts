@@ -95,6 +95,9 @@ export const newLane = (deps: LaneDeps): Lane => {
 
     const withCommon = (own: readonly string[]): readonly string[] =>
       areSet ? own : [...commonHeaders(headers.origin), ...own];
+    /** Code may have sent the body in an encoding of its own, or forbidden any. */
+    const encodingFor = (bytes: number): Encoding =>
+      areSet && isEncodedByCode(response) ? 'identity' : compressed.encodingFor(headers, bytes);
     const withId = (head: readonly string[]): string[] => (areSet ? [...head] : [REQUEST_ID, id, ...head]);
 
     const send = (status: number, head: readonly string[], body: Buffer | null): Ready<void> => {
@@ -120,16 +123,24 @@ export const newLane = (deps: LaneDeps): Lane => {
 
     const sendIssues = (issues: readonly Issue[]): Ready<void> => sendJson(issuesResponse(issues));
 
+    /** Headers of an answer, without those that code has set. */
+    const unsaid = (own: readonly string[]): readonly string[] =>
+      areSet ? own.filter((_it, i) => !response.hasHeader(own[i & ~1]!)) : own;
+
     /** @param wasShown whether code of the project may still look at it. */
     const sendAnswer = (answer: Answer, wasShown: boolean): Ready<void> => {
       const { body, leftOut } = answer;
       if (leftOut.length > 0) deps.logLeftOut(leftOut, url, log());
-      if (isKnown(request, answer)) return send(304, withCommon(tagHeaders(answer)), null);
-      const encoding = compressed.encodingFor(headers, body.length);
+      if (isKnown(request, answer)) return send(304, withCommon(unsaid(tagHeaders(answer))), null);
+      const encoding = encodingFor(body.length);
       return whenReady(compressed.encode(body, encoding, isRead), (bytes) => {
         const { isNew, head } = heads.of(answer, encoding, bytes);
         if (isRead && !known && !isNew) repeated.set(url, { target: read, byCode: place });
-        const sent = send(200, headers.origin === undefined && !areSet ? head.whole : withCommon(head.own), bytes);
+        const sent = send(
+          200,
+          headers.origin === undefined && !areSet ? head.whole : withCommon(unsaid(head.own)),
+          bytes,
+        );
         if (answer.isSingleUse && bytes === body && !wasShown) freeWhenSent(response, body);
         return sent;
       });
@@ -156,10 +167,14 @@ export const newLane = (deps: LaneDeps): Lane => {
       if (body === null) return send(status, withCommon(own), null);
       if (typeof body === 'string' || Buffer.isBuffer(body)) {
         const plain = Buffer.from(body);
-        const encoding = compressed.encodingFor(headers, plain.length);
+        const encoding = encodingFor(plain.length);
         return whenReady(compressed.encode(plain, encoding, false), (bytes) =>
           send(status, withCommon([...own, ...bodyHeaders(encoding, bytes)]), bytes),
         );
+      }
+      if (method === 'HEAD') {
+        body.destroy();
+        return send(status, withCommon(own), null);
       }
       return opened(body).then(() => {
         response.writeHead(status, withId(withCommon(own)));
@@ -237,6 +252,10 @@ const TEXT_BYTES_MAX = 4096;
 
 /** The route of requests that the project's own routes answer, in metrics. */
 const CODE_ROUTE = '(code of the project)';
+
+/** Whether the bytes of a body are to be sent as code has made them. */
+const isEncodedByCode = (response: http.ServerResponse): boolean =>
+  response.hasHeader('content-encoding') || /\bno-transform\b/i.test(String(response.getHeader('cache-control') ?? ''));
 
 const freeWhenSent = (response: http.ServerResponse, body: Buffer): void => {
   if (response.writableLength === 0) freeBytes(body);

@@ -26,12 +26,13 @@ export const sendJson = (reply: FastifyReply, { status, headers, body }: JsonRes
 export const sendIssues = (reply: FastifyReply, issues: readonly Issue[]): FastifyReply =>
   sendJson(reply, issuesResponse(issues));
 
-/** Sends an answer with its entity tag, or a 304 if the client already has it. */
+/** Sends an answer with its entity tag, or a 304 if the client already has it. Code of the project may have set another tag or type. */
 export const sendAnswer = (reply: FastifyReply, answer: Answer): FastifyReply => {
-  reply.reportLeftOut(answer.leftOut).header('etag', weakTag(answer));
+  const { raw } = reply;
+  reply.reportLeftOut(answer.leftOut).header('etag', raw.getHeader('etag') ?? weakTag(answer));
   if (isKnown(reply.request, answer)) return reply.code(304).send();
   if (isNull(answer)) return reply.code(204).send();
-  return reply.header('content-type', JSON_TYPE).send(answer.body);
+  return reply.header('content-type', raw.getHeader('content-type') ?? JSON_TYPE).send(answer.body);
 };
 
 /** Whether nothing is left to show, which v4 answers without a body. */

@@ -1,5 +1,5 @@
 /** Headers of responses: what code says of them counts, as in v4, also where the server has something to say itself. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 
@@ -61,7 +61,7 @@ const files: Readonly<Record<string, string>> = {
       };
     }`,
   ),
-  'src/api/book/routes/own.js': `module.exports = { routes: ['text', 'throws', 'silent', 'raw', 'stream'].map((it) => (
+  'src/api/book/routes/own.js': `module.exports = { routes: ['text', 'throws', 'silent', 'raw', 'stream', 'endless', 'zipped', 'whole', 'failing', 'late'].map((it) => (
     { method: 'GET', path: '/own/' + it, handler: 'own.' + it, config: { auth: false } })) };`,
   'src/api/book/controllers/own.js': `${changes}
     module.exports = {
@@ -70,6 +70,22 @@ const files: Readonly<Record<string, string>> = {
       silent(ctx) { change(ctx, 'controller before'); },
       raw(ctx) { change(ctx, 'controller before'); ctx.respond = false; ctx.res.end('raw'); },
       stream(ctx) { change(ctx, 'controller before'); ctx.body = require('node:stream').Readable.from(['streamed']); },
+      endless(ctx) {
+        ctx.body = new (require('node:stream').Readable)({ read() {}, destroy(fault, done) { strapi.log.warn('a stream was destroyed'); done(fault); } });
+      },
+      zipped(ctx) {
+        ctx.set('content-encoding', 'gzip');
+        ctx.body = require('node:zlib').gzipSync(require('node:crypto').randomBytes(20_000).toString('hex'));
+        ctx.type = 'text/plain';
+      },
+      whole(ctx) { ctx.set('cache-control', 'no-transform'); ctx.body = 'a'.repeat(20_000); },
+      failing(ctx) { ctx.body = { get broken() { throw new Error('broken'); } }; },
+      late(ctx) {
+        setImmediate(() => setImmediate(() => setImmediate(() => {
+          strapi.log.warn('late: ' + [ctx.status, ctx.response.status, ctx.headerSent, ctx.writable, ctx.response.get('etag'), ctx.response.type].join());
+        })));
+        ctx.body = 'soon';
+      },
     };`,
   'src/index.js': `module.exports = { async bootstrap() {
     ${allowing}
@@ -187,6 +203,47 @@ for (const hasGlobal of [false, true])
           }
         },
       );
+
+      it.each(places(hasGlobal).filter(([, , at]) => !/own|nowhere|nonsense|[17]$/.test(at)))(
+        '%s of %s %s: the type and the tag of an answer of the server are those that it sets',
+        async (...place) => {
+          const told = { 'x-set-content-type': 'application/vnd.api+json', 'x-set-etag': '"mine"' };
+          for (const raw of [{}, { 'x-raw': '1' }])
+            expect(await headersOf(place, { ...told, ...raw })).toMatchObject({
+              'content-type': 'application/vnd.api+json',
+              etag: '"mine"',
+            });
+        },
+      );
+
+      it('a body that code has encoded, or that nobody may, is sent as it is', async () => {
+        const headers = { 'accept-encoding': 'br, gzip' };
+        const zipped = await fetch(`${served.base}/api/own/zipped`, { headers });
+        expect(zipped.headers.get('content-encoding')).toBe('gzip');
+        expect(await zipped.text()).toMatch(/^[\da-f]{40000}$/);
+        const whole = await fetch(`${served.base}/api/own/whole`, { headers });
+        expect([whole.headers.get('content-encoding'), (await whole.text()).length]).toEqual([null, 20_000]);
+      });
+
+      it('HEAD of a stream is answered without it, and ends it', async () => {
+        const before = served.logged.length;
+        const { status, text } = await served.ask('/api/own/endless', { method: 'HEAD' });
+        expect([status, text]).toEqual([200, '']);
+        await vi.waitFor(() => expect(served.logged.slice(before).join()).toContain('a stream was destroyed'));
+      });
+
+      it('a body that cannot be sent has the status of the fault, in words too', async () => {
+        const { status, statusText } = await fetch(`${served.base}/api/own/failing`);
+        expect([status, statusText]).toEqual([500, 'Internal Server Error']);
+      });
+
+      it('what is looked at once it is sent is as it was sent', async () => {
+        const before = served.logged.length;
+        expect((await served.ask('/api/own/late')).text).toBe('soon');
+        await vi.waitFor(() =>
+          expect(served.logged.slice(before).join()).toContain('late: 200,200,true,false,,text/plain'),
+        );
+      });
 
       it.each(places(hasGlobal))('%s of %s %s: it sees what will be sent', async (...place) => {
         expect(await headersOf(place, { 'x-look': 'access-control-allow-origin' })).toMatchObject({

@@ -189,7 +189,8 @@ const contextClass = (koa: Koa) => {
     }
     get res(): http.ServerResponse {
       const { [BARE]: res, [COMMON]: common } = this;
-      if (common) {
+      // code that nobody waits for may look at it once it is sent
+      if (common && !res.headersSent) {
         this[COMMON] = null;
         setHeaders(res, common());
       }
@@ -310,7 +311,10 @@ const extendBody = (koa: Koa): void => {
       if (this._body === undefined && isUntouched(value) && this._explicitStatus !== true) {
         this._body = value;
         this._explicitStatus = true;
-        this[BARE].statusCode = 200;
+        const { [BARE]: res } = this;
+        res.statusCode = 200;
+        // as in Koa, a type that is one of JSON stays
+        if (!/\bjson\b/i.test(String(res.getHeader('content-type') ?? 'json'))) res.removeHeader('content-type');
         this[UNSET] = true;
       } else usual.set!.call(this, value);
     },
@@ -318,7 +322,7 @@ const extendBody = (koa: Koa): void => {
   const settled = (it: KeptResponse): KeptResponse => {
     if (it[UNSET]) {
       it[UNSET] = false;
-      it.res.setHeader('content-type', JSON_TYPE);
+      if (!it.res.headersSent && !it.res.hasHeader('content-type')) it.res.setHeader('content-type', JSON_TYPE);
     }
     return it;
   };

@@ -87,6 +87,8 @@ const bodyOf = ({ request }: Koa.Context): unknown => (request as { readonly bod
 /** Drops what was set for another body than the one that is sent. */
 export const dropBodyHeaders = (res: Koa.Context['res']): void => {
   for (const name of res.getHeaderNames()) if (ofBody.test(name)) res.removeHeader(name);
+  // Node's own for whatever status is sent
+  res.statusMessage = '';
 };
 
 const ofBody =
@@ -146,7 +148,7 @@ export const answerOfContext = (ctx: Koa.Context): CodeAnswer => {
   const kept = answerAsBody(ctx);
   if (kept && res.statusCode === 200) {
     keepVarying(ctx);
-    dropFramingHeaders(res);
+    dropLengths(res);
     return { kind: 'answer', answer: kept, wasShown: true };
   }
   const { type, body } = written(ctx);
@@ -181,6 +183,12 @@ export const send = async (ctx: Koa.Context, reply: FastifyReply): Promise<void>
     return;
   }
   const { status, type, body } = answer;
+  if (isStream(body) && reply.request.method === 'HEAD') {
+    body.destroy();
+    reply.hijack();
+    reply.raw.writeHead(status, type === null ? {} : { 'content-type': type }).end();
+    return;
+  }
   if (isStream(body)) await opened(body);
   reply.code(status);
   if (type !== null) reply.header('content-type', type);
@@ -205,7 +213,13 @@ const dropFramingHeaders = (res: Koa.Context['res'], body?: CodeBody): void => {
   for (const name of res.getHeaderNames())
     if (framing.has(name) && !(name === 'content-length' && isStream(body))) res.removeHeader(name);
 };
-const framing: ReadonlySet<string> = new Set(['content-type', 'content-length', 'transfer-encoding']);
+const lengths = ['content-length', 'transfer-encoding'];
+const framing: ReadonlySet<string> = new Set(['content-type', ...lengths]);
+
+/** The same where the body is the server's own answer, which may have a type of the code's. */
+const dropLengths = (res: Koa.Context['res']): void => {
+  for (const name of lengths) if (res.hasHeader(name)) res.removeHeader(name);
+};
 
 /** The body as the framework sends it. */
 const written = (ctx: Koa.Context): { readonly type: string | null; readonly body: CodeBody } => {
@@ -297,8 +311,11 @@ export const finish = async (
   ctx.status = reply.statusCode;
   // of the body as it is now: code finds neither in v4
   const [etag, length] = [reply.getHeader('etag'), reply.getHeader('content-length')];
+  const said = { etag: res.getHeader('etag'), 'content-type': res.getHeader('content-type') };
   reply.removeHeader('etag').removeHeader('content-length');
   handOver(reply);
+  // code that has said something else before it went on has the last word
+  for (const [name, value] of Object.entries(said)) if (value !== undefined) res.setHeader(name, value);
   if (view) showJson(ctx, view.body);
   else if (given !== null && given !== undefined) ctx.body = given;
   const shownFirst = ctx.body;
