@@ -184,8 +184,13 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       rest: { ...(isMembers(api['rest']) ? api['rest'] : {}), prefix: binding.prefix, ...rest },
     };
     addDefaults(config, { ...binding, dir });
+    /** The first change without effect since it was set to null. */
+    let ineffectiveChange: Error | null = null;
     onMissed({
       unguarded: tellingOnce(dir, log),
+      changed: (fault) => {
+        ineffectiveChange ??= fault;
+      },
       ended: (file, fault) =>
         log.error(`${nameIn(dir, file)} lets no request pass until the server is started again: ${fault.message}`),
     });
@@ -332,10 +337,13 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     const run = async (hook: 'register' | 'bootstrap'): Promise<void> => {
       let file = 'src';
       const ended = warnIfLate(() => `${hook} of ${file} has not ended; the start waits for it`, limits.startHookMs);
+      ineffectiveChange = null;
       try {
         await callAll(hook, (it) => {
           file = it;
         });
+        // code may have caught it
+        if (ineffectiveChange) throw ineffectiveChange as Error;
       } catch (fault) {
         log.error({ err: fault }, `${hook} of the project failed`);
         throw new CodeFault(describeFault(fault, dir, { file, what: `${hook} failed` }), { cause: fault });

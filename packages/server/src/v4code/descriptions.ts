@@ -10,6 +10,7 @@ import type { Attribute, EntryType, Model, Uid } from '../model/model.js';
 import { systemAttributes } from '../model/system.js';
 import { CodeFault } from './loading/load.js';
 import { isMembers, type Members, type SchemaFile } from './loading/parts.js';
+import { ineffective } from './strapi-utils/guards.js';
 
 export interface Descriptions {
   /** Undefined if there is no such type. What code changes of it throws. */
@@ -29,7 +30,9 @@ export const newDescriptions = (model: Model, files: ReadonlyMap<Uid, SchemaFile
   const known = new Map<Uid, Members>();
   const saidOf = new Map<Uid, Members>();
   const refuse = (what: string, uid: Uid, cure = cureFor(uid, files)): never => {
-    throw new CodeFault(`${what} is changed by code, and content types are not changed by code here: ${cure}`);
+    throw ineffective(
+      new CodeFault(`${what} is changed by code, and content types are not changed by code here: ${cure}`),
+    );
   };
   const copyOf = (uid: Uid): Members | undefined => {
     const type = model.types.get(uid);

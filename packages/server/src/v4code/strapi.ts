@@ -2,6 +2,8 @@
 import type http from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Middleware } from 'koa';
+import cloneDeep from 'lodash/cloneDeep.js';
+import isEqual from 'lodash/isEqual.js';
 import once from 'lodash/once.js';
 import type { Uid } from '../model/model.js';
 import type { Site } from '../site/site.js';
@@ -25,6 +27,7 @@ import { newPanel } from './plugins/panel.js';
 import type { Plugins } from './plugins/plugins.js';
 import { uploadProvider } from './plugins/upload-provider.js';
 import type { Registry } from './requests/registry.js';
+import { ineffective } from './strapi-utils/guards.js';
 import { absentMembers, irreplaceable, withMissing } from './strapi-utils/missing.js';
 
 export interface StrapiDeps {
@@ -54,6 +57,14 @@ export interface StrapiDeps {
 /** Members that a project may set: its own, such as `strapi.boot`. */
 export type Strapi = Record<string, unknown>;
 
+/** Settings that the server reads once, before code runs. */
+const obeyed = [
+  ...['api.rest', 'api.responses', 'database', 'middlewares'],
+  ...['host', 'port', 'url', 'proxy', 'cron'].map((it) => `server.${it}`),
+  ...['jwt', 'jwtSecret', 'ratelimit', 'register'].map((it) => `plugin.users-permissions.${it}`),
+  ...['provider', 'providerOptions', 'sizeLimit'].map((it) => `plugin.upload.${it}`),
+];
+
 export const newStrapi = (deps: StrapiDeps): Strapi => {
   const { dir, db, code, config, entityService, lifecycles, plugins, cron, eventHub, registry } = deps;
   const { descriptions, transactions, use, log } = deps;
@@ -82,15 +93,28 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
 
   const api = newApis(deps);
 
+  /** What the server itself obeys it has read by now. */
+  const setConfig: CodeConfig['set'] = (at, value) => {
+    const before = obeyed.map((it) => cloneDeep(config.get(it)));
+    config.set(at, value);
+    const changed = obeyed.filter((it, i) => !isEqual(config.get(it), before[i]));
+    const name = [at].flat().join('.');
+    if (changed.some((it) => it.startsWith('api.')))
+      throw ineffective(
+        new Error(`strapi.config.set('${name}') has no effect on what the server shows: write it into config/api`),
+      );
+    if (changed.length > 0)
+      log.warn(`strapi.config.set('${name}') has no effect on the server itself: write it into the file below config/`);
+  };
   const instead = 'lifecycles, or the service of the content type';
   const members: Strapi = {
     api,
     apis: api,
     config: new Proxy(config.tree, {
-      get: (tree, name, receiver) =>
-        name === 'get' || name === 'has' || name === 'set'
-          ? config[name]
-          : (Reflect.get(tree, name, receiver) as unknown),
+      get: (tree, name, receiver) => {
+        if (name === 'set') return setConfig;
+        return name === 'get' || name === 'has' ? config[name] : (Reflect.get(tree, name, receiver) as unknown);
+      },
     }),
     db: withMissing(
       'strapi.db',

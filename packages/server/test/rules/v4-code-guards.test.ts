@@ -341,11 +341,37 @@ describe('a change of a schema in register', () => {
       'lifecycles of plugin::users-permissions.user',
       "give its hooks to strapi.db.lifecycles.subscribe({ models: ['plugin::users-permissions.user'], … }) instead",
     ],
-  ])('refuses the start: %s', async (_what, code, place, cure) => {
-    const message = await refusal({ ...described, ...index(code) });
-    expect(message).toContain(`${place} is changed by code, and content types are not changed by code here`);
-    expect(message).toContain(cure);
-    expect(message).toContain('src/index.js:2');
+  ])('refuses the start, also if the code catches the error: %s', async (_what, code, place, cure) => {
+    for (const it of [code, `try { ${code} } catch {}`]) {
+      const message = await refusal({ ...described, ...index(it) });
+      expect(message).toContain(`${place} is changed by code, and content types are not changed by code here`);
+      expect(message).toContain(cure);
+      expect(message).toContain('src/index.js:2');
+    }
+  });
+
+  it.each([
+    [`strapi.entityService.findMany = async () => [];`, 'strapi.entityService.findMany cannot be replaced'],
+    [`strapi.config.set('api.responses.privateAttributes', ['title']);`, 'write it into config/api'],
+    [`strapi.config.set('api', { rest: { maxLimit: 1 } });`, "strapi.config.set('api') has no effect"],
+  ])('so does another change of what is shown: %s', async (code, words) => {
+    for (const it of [code, `try { ${code} } catch {}`]) {
+      const message = await refusal({ ...described, ...index(it) });
+      expect(message).toContain(words);
+      expect(message).toContain('src/index.js:2');
+    }
+  });
+
+  it('other settings that the server has read are said to have no effect, the own ones of a project are not', async () => {
+    const served = await serveCode('sqlite', {
+      ...described,
+      ...index(`strapi.config.set('server.port', 1); strapi.config.set('plugin.mine.port', 1);
+        strapi.config.set('server.port', strapi.config.get('server.port'));`),
+    });
+    const said = served.logged.filter((it) => it.includes('strapi.config.set('));
+    expect(said).toHaveLength(1);
+    expect(said[0]).toContain("strapi.config.set('server.port') has no effect on the server itself");
+    await served.close();
   });
 });
 

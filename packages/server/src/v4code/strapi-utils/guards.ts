@@ -111,6 +111,8 @@ const placedOnStack = () => {
 interface Listener {
   /** Hears of what is missed where no file of a guard is on the stack. */
   unguarded(fault: Error): void;
+  /** Hears of a change that has no effect. */
+  changed(fault: Error): void;
   /** Hears that a guard passes nobody from now on. */
   ended(file: string, fault: Error): void;
 }
@@ -140,6 +142,12 @@ export const missed = (fault: Error): Error => {
   if (running || isOfGuard) for (const { keeper } of placed) end(keeper, fault);
   if (!isOfGuard) heard?.unguarded(fault);
   return fault;
+};
+
+/** The same of a change of the server that has no effect here: it stops the start, also if code catches it. */
+export const ineffective = (fault: Error): Error => {
+  heard?.changed(fault);
+  return missed(fault);
 };
 
 /**

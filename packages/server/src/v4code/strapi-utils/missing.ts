@@ -1,6 +1,6 @@
 /** What v4 has and this server does not: whoever uses it gets an error that names it. */
 
-import { missed } from './guards.js';
+import { ineffective, missed } from './guards.js';
 
 export const missing = (what: string): Error =>
   missed(new Error(`${what} is not available: this server runs the code of Strapi 4 projects, but not all of Strapi`));
@@ -97,7 +97,7 @@ export const irreplaceable = <T extends object>(
           Object.defineProperty(this, key, { value: given, configurable: true, enumerable: true, writable: true });
           return;
         }
-        throw missed(
+        throw ineffective(
           new Error(`${name}.${key} cannot be replaced, because the server itself does not call it: use ${instead}`),
         );
       },
