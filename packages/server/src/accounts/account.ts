@@ -23,12 +23,18 @@ import type { RawCodes } from './codes.js';
 import type { MailSender } from './mail.js';
 import type { UserKey } from './rows.js';
 
+interface Inside {
+  readonly session: Session;
+  readonly lock: () => Promise<unknown>;
+}
+
 /**
  * Reads of users in which code of a project takes part, as v4's lifecycles do (`beforeFindMany`): it may narrow and refuse them,
  * and change what is shown. Undefined where no code does.
  */
 export interface UserReads {
-  lookUp(key: UserKey, session: Session | null): Promise<SeenUser | null> | undefined;
+  /** @param inside the transaction to read in, and what locks the user in it before. */
+  lookUp(key: UserKey, inside: Inside | null): Promise<SeenUser | null> | undefined;
   /** One user or a list, as JSON; null if there is no such user. @param session the transaction to read in. */
   read(asked: UserQuery, session?: Session): Promise<string | null> | undefined;
   count(asked: Omit<UserQuery, 'id'>): Promise<number> | undefined;

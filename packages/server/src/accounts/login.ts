@@ -78,7 +78,9 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
 
   /** The user of a key; undefined if there is none, or code of the project does not show it. */
   const find = async (key: UserKey, session: Session | null = null): Promise<FoundUser | undefined> => {
-    const seen = await deps.userReads?.lookUp(key, session);
+    // a code that another request uses up meanwhile is gone once its row is locked
+    const inside = session && { session, lock: () => findUsersInside(session.tx, key, dialect) };
+    const seen = await deps.userReads?.lookUp(key, inside);
     if (seen === null) return undefined;
     const own: UserKey = seen ? { by: 'id', id: seen.id } : key;
     const [row] = session ? await findUsersInside(session.tx, own, dialect) : await findUsers(db, own);

@@ -348,7 +348,7 @@ export interface Dialect extends Binding {
   continueIds(table: string): Statement | null;
   /**
    * Acquires a lock on each name until the end of the transaction; null for an engine with a single writer.
-   * @param shared names of locks that others may share, taken first.
+   * @param shared names of locks that others may share.
    */
   lock(names: readonly string[], shared?: readonly string[]): Statement | null;
   /** Fails unless each query finds as many rows as before (`Tx.mayLockLate`); null for an engine with a single writer. */

@@ -66,8 +66,9 @@ export const writePartsAhead = async (
   const checking = checkContext(write);
   const owner = id !== null && changes.some((it) => it.id !== null) ? id : null;
   if (owner !== null) await lockEntry(write, owner);
+  const locks = linkLocks(changes, session);
   const [, parts, checked] = await pipeline(
-    () => takeLocks(linkLocks(changes, session), write),
+    () => takeLocks(locks.own, write, locks.shared),
     async () => (owner === null ? noParts : readParts(type, [owner], context.model, session.tx, dialect)),
     () => checkChanges(changes, checking),
   );

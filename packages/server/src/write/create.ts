@@ -21,6 +21,7 @@ import {
 import { askedTargets } from './morphs.js';
 import { withHashes } from './passwords.js';
 import { ownMember } from './places.js';
+import type { Locks } from './plan.js';
 import { type PreparedWrite, refuseChanged } from './request.js';
 import { changesOf, isExclusive, type OwnedChange, type Snapshot } from './snapshot.js';
 import {
@@ -132,14 +133,14 @@ interface Asked {
 const lockThenAsk = async (
   write: Write,
   changes: readonly OwnedChange[],
-  locks: readonly string[],
+  { own, shared }: Locks,
   sibling: { readonly id: number; readonly locale: string } | null,
 ): Promise<Asked> => {
   const { type } = write.request;
   const checking = checkContext(write);
   if (sibling && writesAhead(write)) await lockEntry(write, sibling.id);
   const [, group, checked] = await pipeline(
-    () => takeLocks(sibling ? [...locks, siblingsLock(type)] : locks, write),
+    () => takeLocks(sibling ? [...own, siblingsLock(type)] : own, write, shared),
     async () => (sibling ? readGroup(type, sibling.id, sibling.locale, checking) : []),
     () => checkChanges(changes, checking),
   );
@@ -151,13 +152,9 @@ const lockThenAsk = async (
  * found of other entries has changed, and ranks in their lists are decided as the rows are inserted. Null where that would not
  * be enough.
  */
-const askThenLock = async (
-  write: Write,
-  changes: readonly OwnedChange[],
-  locks: readonly string[],
-): Promise<Asked | null> => {
+const askThenLock = async (write: Write, changes: readonly OwnedChange[], locks: Locks): Promise<Asked | null> => {
   const { dialect, hooks, place, session } = write;
-  const lock = dialect.lock(locks);
+  const lock = dialect.lock(locks.own, locks.shared);
   // hooks would be run again
   const mayRepeat = place === 'last' && session.tx.mayLockLate && !hooks?.before('create');
   if (!lock || !mayRepeat || changes.some(({ change }) => change.links.some(isExclusive))) return null;

@@ -142,13 +142,15 @@ const planColumnLink = (links: WantedLinks, { operations }: LinkPlanning): void 
   const { path } = link.attribute;
   const isOwn = path.from === 'id';
   const column = isOwn ? path.to : path.from;
-  const set = (ids: readonly number[], value: number | null): void => {
+  /** @param was what rows of entries that are not locked must still have. */
+  const set = (ids: readonly number[], value: number | null, was?: number): void => {
     if (ids.length > 0)
       operations.push({
         kind: 'update',
         table: path.table,
         column: 'id',
         ids,
+        ...(was === undefined ? {} : { still: { column, kind: 'reference', value: was } }),
         cells: [
           { column, kind: 'reference', value },
           ...path.fixed.map(
@@ -158,10 +160,7 @@ const planColumnLink = (links: WantedLinks, { operations }: LinkPlanning): void 
       });
   };
   if (isOwn) {
-    set(
-      taken.map((row) => row.from),
-      null,
-    );
+    for (const row of taken) set([row.from], null, row.to);
     set([ownerId], wanted[0] ?? null);
     return;
   }
@@ -169,6 +168,7 @@ const planColumnLink = (links: WantedLinks, { operations }: LinkPlanning): void 
   set(
     stored.filter((row) => !isWanted.has(row.to)).map((row) => row.to),
     null,
+    ownerId,
   );
   set(wanted, ownerId);
 };

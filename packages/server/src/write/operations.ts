@@ -22,6 +22,8 @@ export type Operation =
       readonly ids: readonly number[];
       readonly cells: readonly Cell[];
       readonly fixed?: readonly FixedValue[];
+      /** Only rows that still have this cell: another writer may have changed theirs since they were read. */
+      readonly still?: Cell;
     }
   /** The same. */
   | {

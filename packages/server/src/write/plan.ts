@@ -200,24 +200,31 @@ const nextId = (uid: Uid, { snapshot, used }: Planning): number => {
 /**
  * The locks of entries whose links other writers could change at the same time, from either side: of the owner, unless it is new, and of
  * those that the change names.
- * @param isHeldByCode whether code of the project runs until they are released. Then others may add to the lists of those that are
- * named, behind them or at the same rank, which are in order all the same: nobody waits for code to link to the same entry.
+ * @param isHeldByCode whether code of the project runs until they are released. Then the locks of those that are named are shared: others
+ * may add to their lists too, at the same rank, which are in order all the same. So nobody waits for code to link to the same entry,
+ * and whoever changes its list does.
  */
 export const linkLocks = (
   changes: readonly OwnedChange[],
   { isHeldByCode }: { readonly isHeldByCode: boolean },
-): readonly string[] =>
-  changes.flatMap(({ change, id }) =>
-    change.links.flatMap((link) => {
+): Locks => {
+  const [own, shared]: [string[], string[]] = [[], []];
+  for (const { change, id } of changes)
+    for (const link of change.links) {
       const { path, inverse } = link.attribute;
-      if (inverse === null) return [];
-      const named = isHeldByCode && !isExclusive(link) ? [] : namedIds(link);
-      return [
-        ...(id === null ? [] : [linkLock(path.table, path.from, id)]),
-        ...named.map((it) => linkLock(path.table, path.to, it)),
-      ];
-    }),
-  );
+      if (inverse === null) continue;
+      if (id !== null) own.push(linkLock(path.table, path.from, id));
+      const others = isHeldByCode && !isExclusive(link) ? shared : own;
+      for (const it of namedIds(link)) others.push(linkLock(path.table, path.to, it));
+    }
+  return { own, shared };
+};
+
+/** Names of locks: of those that nobody else may hold, and of those that others may share. */
+export interface Locks {
+  readonly own: readonly string[];
+  readonly shared: readonly string[];
+}
 
 /** The lock of the links of an entry, and of some other entries: a list may name thousands. @param side the column of its id. */
 export const linkLock = (table: string, side: string, id: number): string => `${table} ${side} ${id % ENTRY_LOCKS}`;
@@ -225,27 +232,28 @@ export const linkLock = (table: string, side: string, id: number): string => `${
 const ENTRY_LOCKS = 128;
 
 /** These, and those of unique values, and of components that are to get a place: the locks that each write takes. */
-export const lockNames = (
-  changes: readonly OwnedChange[],
-  how: { readonly isHeldByCode: boolean },
-): readonly string[] => [
-  ...linkLocks(changes, how),
-  ...changes.flatMap(({ change: { type, values, parts } }) => [
+export const changeLocks = (changes: readonly OwnedChange[], how: { readonly isHeldByCode: boolean }): Locks => {
+  const { own, shared } = linkLocks(changes, how);
+  const others = changes.flatMap(({ change: { type, values, parts } }) => [
     ...values.flatMap(({ attribute, value }) =>
       isUnique(attribute) && value !== null ? [uniqueLock(type, attribute, String(value))] : [],
     ),
     ...parts.flatMap(({ items }) =>
       items.flatMap((it) => (it.ahead === 'loose' ? [`loose ${it.change.type.table}`] : [])),
     ),
-  ]),
-];
+  ]);
+  return { own: [...own, ...others], shared };
+};
 
 /** The lock of a unique value, and of some other texts of its attribute; of all values of one that is no text. */
 export const uniqueLock = ({ table }: EntryType, { column, type }: ScalarAttribute, value: string): string => {
   const kind = scalarTypes[type].column;
   const isText = kind === 'string' || kind === 'text';
-  return `unique ${table} ${column}${isText ? ` ${crypto.hash('sha1', value).slice(0, 2)}` : ''}`;
+  return `unique ${table} ${column}${isText ? ` ${Number.parseInt(crypto.hash('sha1', value).slice(0, 8), 16) % VALUE_LOCKS}` : ''}`;
 };
+
+/** For each column: a transaction of code may store thousands of values, and the server has room for some thousand locks. */
+const VALUE_LOCKS = 1024;
 
 export const isUnique = (attribute: Attribute): boolean =>
   attribute.kind === 'scalar' && (attribute.rules.unique || attribute.type === 'uid');

@@ -64,13 +64,16 @@ const statementOf = (operation: Exclude<Operation, { kind: 'insert' | 'continue'
       return withValues(update, [dialect.pairsText(ranks)], dialect);
     }
     case 'update': {
-      const { cells, column, ids, fixed } = operation;
+      const { cells, column, ids, fixed, still } = operation;
       const columns = cells.map((it) => `${it.column} ${it.kind}`).join();
-      const update = kept(`${columns} ${column} ${ids.length === 1} ${fixedKey(fixed)}`, () => {
+      const update = kept(`${columns} ${column} ${ids.length === 1} ${fixedKey(fixed)} ${still?.column ?? ''}`, () => {
         const set = cells.map((it, i) => sql`${sql.ref(it.column)} = ${dialect.bindSlot(it.kind, i + 1)}`);
-        return sql`update ${sql.table(table)} set ${sql.join(set)} where ${idIn(column, ids, dialect)}${fixedOf(fixed)}${whileFew(sql.ref('id'), dialect)}`;
+        const stillHas = still
+          ? sql` and ${sql.ref(still.column)} = ${dialect.bindSlot(still.kind, cells.length + 1)}`
+          : sql``;
+        return sql`update ${sql.table(table)} set ${sql.join(set)} where ${idIn(column, ids, dialect)}${fixedOf(fixed)}${stillHas}${whileFew(sql.ref('id'), dialect)}`;
       });
-      const values = [ids[0]!, ...cells.map((it) => it.value)];
+      const values = [ids[0]!, ...cells.map((it) => it.value), ...(still ? [still.value] : [])];
       return withIds(withValues(update, values, dialect), ids, dialect);
     }
     case 'delete': {

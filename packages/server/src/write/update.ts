@@ -82,8 +82,9 @@ export const prepareUpdate = async (
   const isFollowed = sharedOf(change) !== null;
   if (writesAhead(write)) await lockEntry(write, id);
   const held = await heldAhead(change, write);
+  const locks = locksOf(write, change, id, held);
   const [, stored, siblings, parts, checked] = await pipeline(
-    () => takeLocks([...locksOf(write, change, id, held), ...(isFollowed ? [siblingsLock(type)] : [])], write),
+    () => takeLocks([...locks.own, ...(isFollowed ? [siblingsLock(type)] : [])], write, locks.shared),
     () => findEntry(write, id, 'locked'),
     async () => (isFollowed ? readSiblings(type, id, checking) : []),
     async () => (change.parts.length > 0 ? readParts(type, [id], context.model, session.tx, dialect) : noParts),

@@ -15,7 +15,7 @@ import { renumberStatement } from './lists.js';
 import { entryLock, ignoredKeys } from './locales.js';
 import type { Operation, WritePlan } from './operations.js';
 import type { PasswordHashes } from './passwords.js';
-import { lockNames, type Planned, planWrite, uniqueLock } from './plan.js';
+import { changeLocks, type Locks, type Planned, planWrite, uniqueLock } from './plan.js';
 import {
   type Creators,
   type Data,
@@ -203,18 +203,11 @@ export const checkMatch = (
  * other. A component that is written by itself leaves them to its entry.
  * @param held unique values of components that have been written ahead.
  */
-export const locksOf = (
-  write: Write,
-  change: Change,
-  id: number | null,
-  held: readonly HeldValue[],
-): readonly string[] =>
-  write.request.isPartOfDraft === undefined && !writesAlone(write)
-    ? [
-        ...lockNames(changesOf(change, id, { withAhead: true }), write.session),
-        ...held.map((it) => uniqueLock(it.type, it.attribute, it.value)),
-      ]
-    : [];
+export const locksOf = (write: Write, change: Change, id: number | null, held: readonly HeldValue[]): Locks => {
+  if (write.request.isPartOfDraft !== undefined || writesAlone(write)) return { own: [], shared: [] };
+  const { own, shared } = changeLocks(changesOf(change, id, { withAhead: true }), write.session);
+  return { own: [...own, ...held.map((it) => uniqueLock(it.type, it.attribute, it.value))], shared };
+};
 
 /** Whether no other writer can change anything meanwhile, because the engine has one. */
 export const writesAlone = ({ dialect, request: { type } }: Write): boolean => dialect.lock([type.table]) === null;
@@ -228,8 +221,12 @@ export const lockEntry = async (write: Write, id: number): Promise<void> => {
 export const writesAhead = ({ request: { type }, hooks }: Write): boolean =>
   hooks?.before('update') !== undefined && [...type.attributes.values()].some((it) => it.kind === 'part');
 
-export const takeLocks = async (names: readonly string[], { dialect, session }: Write): Promise<void> => {
-  const statement = dialect.lock(names);
+export const takeLocks = async (
+  own: readonly string[],
+  { dialect, session }: Write,
+  shared: readonly string[] = [],
+): Promise<void> => {
+  const statement = dialect.lock(own, shared);
   if (statement) await session.tx.run(statement);
 };
 

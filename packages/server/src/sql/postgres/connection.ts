@@ -25,6 +25,8 @@ export interface Connection {
   command(text: string): Promise<void>;
   /** The first error since the last successful statement: the one that made the transaction fail. */
   fault(): Error | null;
+  /** The first error that others have caused, by locks or load, also if a savepoint has undone what failed. */
+  interference(): Error | null;
   /** Whether statements are prepared by name. */
   readonly isNamed: boolean;
   /** Whether it ends at the server itself, not at a pooler: the settings hold for the session. */
@@ -73,6 +75,7 @@ export const connectionOf = (
   let answers = 0;
   let progressAt = performance.now();
   let firstFault: Error | null = null;
+  let interference: Error | null = null;
   let broken: PostgresFault | null = null;
   /** Until when the server may be silent. */
   let silentUntil = progressAt + limits.silenceMsMax;
@@ -113,6 +116,7 @@ export const connectionOf = (
     if (endsConnection(actual)) broken ??= actual;
     const cause = broken ?? actual;
     firstFault ??= cause;
+    if (cause.kind === 'conflict' || cause.kind === 'busy') interference ??= cause;
     return cause;
   };
 
@@ -222,6 +226,7 @@ export const connectionOf = (
     },
     command,
     fault: () => firstFault,
+    interference: () => interference,
     release: () => {
       clearTimeout(timer);
       stream.off('data', checkSize);

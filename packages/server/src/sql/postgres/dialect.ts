@@ -208,27 +208,23 @@ const unitedText = (queries: readonly Statement[]): string => {
   return selects.join(' union all ');
 };
 
-const lockTexts = new Map<string, string>();
+const lockTexts = new Map<number, string>();
 
 /** Of a few names. */
-const lockText = (count: number, shared: number): string => {
-  const key = `${count} ${shared}`;
-  const known = lockTexts.get(key);
+const lockText = (count: number): string => {
+  const known = lockTexts.get(count);
   if (known !== undefined) return known;
-  const locks = (many: number, of: string): readonly Sql[] =>
-    Array.from({ length: many }, () => sql`${sql.raw(of)}(hashtext(${''}::text))`);
-  const all = [...locks(shared, 'pg_advisory_xact_lock_shared'), ...locks(count, 'pg_advisory_xact_lock')];
+  const all = Array.from({ length: count }, () => sql`pg_advisory_xact_lock(hashtext(${''}::text))`);
   const { sql: text } = compile(sql`select ${sql.join(all)}`);
-  lockTexts.set(key, text);
+  lockTexts.set(count, text);
   return text;
 };
 
 /** Names in one statement of a text of its own. */
 const LOCKS_MAX = 24;
 const manyLocks = 'select pg_advisory_xact_lock(hashtext(name)) from json_array_elements_text($1::json) as names(name)';
-
-/** Always in the same order, to avoid deadlocks. */
-const inOrder = (names: readonly string[]): readonly string[] => [...new Set(names)].sort();
+const mixedLocks = `select case when (lock ->> 1)::boolean then pg_advisory_xact_lock_shared(hashtext(lock ->> 0))
+  else pg_advisory_xact_lock(hashtext(lock ->> 0)) end from json_array_elements($1::json) as locks(lock)`;
 
 const compile: Dialect['compile'] = (query) => compileWith(postgresBuilder, query);
 
@@ -283,11 +279,15 @@ export const postgresDialect = (collation: string | null): Dialect => ({
       sql`select setval(pg_get_serial_sequence(${sql.lit(`"${table}"`)}, 'id'), greatest((select coalesce(max(id), 1) from ${sql.table(table)}), nextval(pg_get_serial_sequence(${sql.lit(`"${table}"`)}, 'id')))) where exists (select 1 from ${sql.table(table)})`,
     ),
   lock: (names, shared = []) => {
-    const [ordered, first] = [inOrder(names), inOrder(shared)];
-    if (ordered.length > LOCKS_MAX && first.length === 0)
-      return { sql: manyLocks, params: [JSON.stringify(ordered)], ids: [] };
-    const params = [...first, ...ordered];
-    return params.length === 0 ? null : { sql: lockText(ordered.length, first.length), params, ids: [] };
+    const own = new Set(names);
+    const others = new Set(shared.filter((it) => !own.has(it)));
+    // always in the same order, to avoid deadlocks
+    const all = [...own, ...others].sort();
+    if (all.length === 0) return null;
+    if (others.size > 0)
+      return { sql: mixedLocks, params: [JSON.stringify(all.map((name) => [name, others.has(name)]))], ids: [] };
+    if (all.length > LOCKS_MAX) return { sql: manyLocks, params: [JSON.stringify(all)], ids: [] };
+    return { sql: lockText(all.length), params: all, ids: [] };
   },
   unchanged,
   forUpdate: sql` for no key update`,

@@ -72,7 +72,8 @@ export const openPostgres = async (
   /** Rolls back a failed transaction; returns its first error. */
   const abandon = async (connection: Connection, fault: unknown): Promise<unknown> => {
     const isOfDatabase = fault instanceof PostgresFault || fault instanceof ConstraintFault;
-    const cause = isOfDatabase ? (connection.fault() ?? fault) : fault;
+    // code of the project may have caught it, and thrown another
+    const cause = connection.interference() ?? (isOfDatabase ? (connection.fault() ?? fault) : fault);
     await connection.rollback().catch(ignore);
     connection.release();
     return cause;
@@ -169,6 +170,9 @@ export const openPostgres = async (
         mayLockLate: mayRely,
       });
       await began;
+      // nothing is committed without what others have kept it from writing, if code has gone on behind a savepoint
+      const interference = ending ? null : connection.interference();
+      if (interference) throw interference;
       const tag = await (ending ?? end());
       // the transaction fails even if the work caught the error
       if (tag !== 'COMMIT') throw connection.fault() ?? bug('postgres.not-committed', { tag });

@@ -49,9 +49,11 @@ export const newUserReads = (deps: UserReadDeps): UserReads => {
   };
 
   return {
-    lookUp: (key, session) => {
+    lookUp: (key, inside) => {
       if (!lifecycles.hears(USER_UID, key.by === 'confirmationToken' ? 'FindMany' : 'FindOne')) return undefined;
-      return session ? inScope(session, () => lookUp(key)) : lookUp(key);
+      if (!inside) return lookUp(key);
+      const { session, lock } = inside;
+      return lock().then(() => inScope(session, () => lookUp(key)));
     },
     read: (asked, session) => {
       const { id, caller } = asked;

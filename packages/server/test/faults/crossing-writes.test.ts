@@ -1,0 +1,206 @@
+/** Writes on PostgreSQL that cross: from the two sides of a relation, while hooks run, and in circles of locks. */
+import crypto from 'node:crypto';
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { allowing, type CodeProject, serveCode, typeFile } from '../world/code-project.js';
+import { dialects } from '../world/databases.js';
+
+const text = { type: 'string' };
+const relation = (kind: string, target: string, own: object) => ({
+  type: 'relation',
+  relation: kind,
+  target: `api::${target}.${target}`,
+  ...own,
+});
+
+const bucketOf = (value: string): number => Number.parseInt(crypto.hash('sha1', value).slice(0, 8), 16) % 1024;
+/** Another value with the same lock. */
+const besides = (value: string, prefix: string): string => {
+  for (let i = 0; ; i++) if (bucketOf(`${prefix}${i}`) === bucketOf(value)) return `${prefix}${i}`;
+};
+/** Of two orders, each of which stores two codes: the locks of one are those of the other, in the other order. */
+const codes = { one: ['first', 'second'], other: [besides('second', 'x'), besides('first', 'y')] };
+
+const types = ['book', 'author', 'shelf', 'page', 'tag', 'order', 'strict-order'];
+const files: Readonly<Record<string, string>> = {
+  ...typeFile('book', {
+    title: text,
+    writer: relation('manyToOne', 'author', { inversedBy: 'written', useJoinTable: false }),
+    shelf: relation('oneToOne', 'shelf', { inversedBy: 'book', useJoinTable: false }),
+    author: relation('manyToOne', 'author', { inversedBy: 'books' }),
+  }),
+  ...typeFile('author', {
+    name: text,
+    written: relation('oneToMany', 'book', { mappedBy: 'writer' }),
+    books: relation('oneToMany', 'book', { mappedBy: 'author' }),
+  }),
+  ...typeFile('shelf', { name: text, book: relation('oneToOne', 'book', { mappedBy: 'shelf' }) }),
+  ...typeFile('page', { name: text, tags: relation('manyToMany', 'tag', { inversedBy: 'pages' }) }),
+  ...typeFile('tag', { name: text, pages: relation('manyToMany', 'page', { mappedBy: 'tags' }) }),
+  ...typeFile('order', { name: text }),
+  ...typeFile('strict-order', { name: text }),
+  ...typeFile('ticket', { code: { ...text, unique: true } }),
+  'src/index.js': `const { errors } = require('@strapi/utils');
+  /** Waits while the gate is closed. */
+  const pass = () => globalThis.gate;
+  const waiting = new Map();
+  /** Waits for the other order, the first time. */
+  const meet = (place, name) => new Promise((resolve) => {
+    const known = waiting.get(place) ?? new Map();
+    waiting.set(place, known);
+    if (known.has(name)) return resolve();
+    known.set(name, resolve);
+    if (known.size === 2) for (const it of known.values()) it();
+  });
+  const codes = ${JSON.stringify(codes)};
+  module.exports = { async bootstrap({ strapi }) {
+    ${allowing}
+    await allow('public', ['create', 'update', 'find', 'findOne'].flatMap((it) => ${JSON.stringify(types)}.map((type) => 'api::' + type + '.' + type + '.' + it)));
+    await allow('public', ['plugin::users-permissions.auth.register', 'plugin::users-permissions.auth.resetPassword']);
+    await allow('authenticated', []);
+    for (const type of ['author', 'shelf', 'tag', 'page'])
+      for (let i = 0; i < 4; i++) await strapi.entityService.create('api::' + type + '.' + type, { data: { name: type + i } });
+    for (let i = 0; i < 4; i++) await strapi.entityService.create('api::book.book', { data: { title: 'b' + i, writer: 1, shelf: i + 1, author: 1 } });
+    strapi.db.lifecycles.subscribe({ models: ['api::page.page', 'api::tag.tag'], afterUpdate: pass });
+    strapi.db.lifecycles.subscribe({ models: ['api::book.book'], afterCreate: pass });
+    strapi.db.lifecycles.subscribe({ models: ['plugin::users-permissions.user'], afterFindOne: ({ params }) => params.where?.resetPasswordToken ? pass() : undefined });
+    for (const name of ['order', 'strict-order'])
+      strapi.db.lifecycles.subscribe({ models: ['api::' + name + '.' + name], async afterCreate({ result }) {
+        for (const code of codes[result.name]) {
+          try { await strapi.entityService.create('api::ticket.ticket', { data: { code: name + code } }); }
+          catch (fault) { if (name === 'strict-order') throw new errors.ApplicationError('no ticket'); }
+          await meet(name, result.name);
+        }
+      } });
+    await strapi.entityService.create('plugin::users-permissions.user', { data: {
+      username: 'mia', email: 'mia@example.org', password: 'Passw0rd!', provider: 'local', confirmed: true, resetPasswordToken: 'c'.repeat(128) } });
+  } };`,
+};
+
+describe.runIf(dialects.includes('postgres'))('crossing writes on PostgreSQL', () => {
+  let served: CodeProject;
+  /** Holds rows. */
+  let holder: Client;
+  /** Looks around: what it sees of others stays the same inside of a transaction. */
+  let watcher: Client;
+  let open = (): void => undefined;
+  beforeAll(async () => {
+    served = await serveCode('postgres', files);
+    [holder, watcher] = [new Client(served.env['DATABASE_URL']), new Client(served.env['DATABASE_URL'])];
+    await Promise.all([holder.connect(), watcher.connect()]);
+  });
+  afterEach(() => open());
+  afterAll(async () => {
+    await Promise.all([holder.end(), watcher.end()]);
+    await served.close();
+  });
+
+  /** Hooks wait until it is opened. */
+  const closeGate = (): void => {
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    Object.assign(globalThis, { gate });
+  };
+  const rows = async (query: string): Promise<readonly unknown[]> =>
+    (await watcher.query({ text: query, rowMode: 'array' })).rows;
+  const until = (count: number, condition: string): Promise<void> =>
+    vi.waitFor(
+      async () =>
+        expect(
+          await rows(`select count(*)::int from pg_stat_activity where datname = current_database() and ${condition}`),
+        ).toEqual([[count]]),
+      { timeout: 20_000 },
+    );
+  const untilWaiting = (count: number): Promise<void> => until(count, `wait_event_type = 'Lock'`);
+  const untilInHook = (): Promise<void> => until(1, `state = 'idle in transaction' and query not like 'begin%'`);
+  const put = (path: string, data: object) => served.json('PUT', `/api/${path}`, { data });
+  const statuses = async (all: readonly ReturnType<typeof put>[]): Promise<readonly number[]> =>
+    (await Promise.all(all)).map((it) => it.status);
+
+  it('R8: a link in a column that its own entry has moved meanwhile is not cleared by the list that it was in', async () => {
+    await holder.query('begin; select from books where id = 1 for update');
+    const moved = put('books/1', { writer: 2 });
+    await untilWaiting(1);
+    const listed = put('authors/1', { written: [2, 3] });
+    await untilWaiting(2);
+    await holder.query('commit');
+    expect(await statuses([moved, listed])).toEqual([200, 200]);
+    expect(await rows('select id, writer_id from books where id < 4 order by id')).toEqual([
+      [1, 2],
+      [2, 1],
+      [3, 1],
+    ]);
+  });
+
+  it('R8: nor by whoever takes the partner that it has left', async () => {
+    await put('books/4', { shelf: null });
+    await holder.query('begin; select from books where id = 2 for update');
+    const moved = put('books/2', { shelf: 4 });
+    await untilWaiting(1);
+    const taken = put('books/3', { shelf: 2 });
+    await untilWaiting(2);
+    await holder.query('commit');
+    expect(await statuses([moved, taken])).toEqual([200, 200]);
+    expect(await rows('select id, shelf_id from books where id in (2, 3) order by id')).toEqual([
+      [2, 4],
+      [3, 2],
+    ]);
+  });
+
+  it('R17: the same link from both sides is stored once, though hooks run', async () => {
+    closeGate();
+    const one = put('pages/1', { tags: { connect: [1] } });
+    await untilInHook();
+    const same = put('tags/1', { pages: { connect: [1] } });
+    await untilWaiting(1);
+    open();
+    expect(await statuses([one, same])).toEqual([200, 200]);
+    expect(await rows('select page_id, tag_id from pages_tags_links')).toEqual([[1, 1]]);
+  });
+
+  it('R17: an entry whose hook still runs is in the list that another write orders', async () => {
+    closeGate();
+    const added = served.json('POST', '/api/books', { data: { title: 'new', author: 1 } });
+    await untilInHook();
+    const ordered = put('authors/1', { books: { connect: [{ id: 3, position: { start: true } }] } });
+    await untilWaiting(1);
+    open();
+    expect(await statuses([added, ordered])).toEqual([200, 200]);
+    const titles = await rows(
+      'select title from books_author_links l join books b on b.id = l.book_id where author_id = 1 order by book_order',
+    );
+    expect(titles.flat()).toEqual(['b2', 'b0', 'b1', 'b3', 'new']);
+  });
+
+  it.each(['order', 'strict-order'])(
+    'hooks that wait for each other in a circle run again, whatever they do with the error: %s',
+    async (name) => {
+      const create = (order: string) => served.json('POST', `/api/${name}s`, { data: { name: order } });
+      expect(await statuses(Object.keys(codes).map(create))).toEqual([200, 200]);
+      const stored = await rows(`select code from tickets where code like '${name}%' order by code`);
+      expect(stored.flat()).toEqual(
+        Object.values(codes)
+          .flat()
+          .map((it) => name + it)
+          .sort(),
+      );
+    },
+  );
+
+  it('A5: a code that was mailed is used once, though hooks hear of the look for it', async () => {
+    closeGate();
+    const reset = (password: string) =>
+      served.json('POST', '/api/auth/reset-password', {
+        code: 'c'.repeat(128),
+        password,
+        passwordConfirmation: password,
+      });
+    const one = reset('Passw0rd!1');
+    await untilInHook();
+    const another = reset('Passw0rd!2');
+    await untilWaiting(1);
+    open();
+    expect([...(await statuses([one, another]))].sort()).toEqual([200, 400]);
+  });
+});
