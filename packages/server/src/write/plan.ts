@@ -246,7 +246,11 @@ export const changeLocks = (changes: readonly OwnedChange[], how: { readonly isH
 };
 
 /** The lock of a unique value, and of some other texts of its attribute; of all values of one that is no text. */
-export const uniqueLock = ({ table }: EntryType, { column, type }: ScalarAttribute, value: string): string => {
+export const uniqueLock = (
+  { table }: Pick<EntryType, 'table'>,
+  { column, type }: Pick<ScalarAttribute, 'column' | 'type'>,
+  value: string,
+): string => {
   const kind = scalarTypes[type].column;
   const isText = kind === 'string' || kind === 'text';
   return `unique ${table} ${column}${isText ? ` ${Number.parseInt(crypto.hash('sha1', value).slice(0, 8), 16) % VALUE_LOCKS}` : ''}`;

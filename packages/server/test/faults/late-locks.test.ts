@@ -2,14 +2,13 @@
  * Creations on PostgreSQL ask before they lock (`Tx.mayLockLate`): what others commit while they wait for the lock counts as
  * if they had waited before they asked.
  */
-import crypto from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { linkLock } from '../../src/write/plan.js';
+import { linkLock, uniqueLock } from '../../src/write/plan.js';
 import { dialects } from '../world/databases.js';
 import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
 
-const uniqueLock = (name: string): string => `unique notes name ${crypto.hash('sha1', name).slice(0, 2)}`;
+const lockOf = (name: string): string => uniqueLock({ table: 'notes' }, { column: 'name', type: 'string' }, name);
 
 const relation = { type: 'relation', relation: 'manyToMany' };
 const project: SmallProject = {
@@ -83,7 +82,7 @@ describe.runIf(dialects.includes('postgres'))('a creation that waits for others'
     ).rows.map((it) => [it.name, it.note_order]);
 
   it('is refused if a unique value has been taken', async () => {
-    const { status, body } = await whileWaiting(uniqueLock('a'), `insert into notes (name) values ('a')`, 'a');
+    const { status, body } = await whileWaiting(lockOf('a'), `insert into notes (name) values ('a')`, 'a');
     expect([status, codes(body)]).toEqual([400, ['body.unique']]);
     expect(await world.rows('notes')).toHaveLength(1);
   });
@@ -126,7 +125,7 @@ describe.runIf(dialects.includes('postgres'))('a creation that waits for others'
     ['main', { __type: 'api::car.car', id: 7 }],
     ['things', [{ __type: 'api::car.car', id: 7 }]],
   ])('is refused if an entry has been deleted whose deletion waits for no lock: %s', async (attribute, value) => {
-    const { status, body } = await whileWaiting(uniqueLock('a'), 'delete from cars', 'a', { [attribute]: value });
+    const { status, body } = await whileWaiting(lockOf('a'), 'delete from cars', 'a', { [attribute]: value });
     expect([status, codes(body)]).toEqual([400, ['relation.absent']]);
     expect(await world.rows('notes')).toEqual([]);
   });
@@ -148,7 +147,7 @@ describe.runIf(dialects.includes('postgres'))('a creation that waits for others'
       const answer = create('a');
       await waiters(1);
       await other.query('begin');
-      const locked = other.query(lockStatement, [uniqueLock('a')]);
+      const locked = other.query(lockStatement, [lockOf('a')]);
       await waiters(2);
       await third.query('commit');
       await locked;
