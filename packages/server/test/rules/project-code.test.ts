@@ -661,6 +661,7 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     `strapi.log.info("use strapi.query('webhook') or require('@strapi/strapi/lib/x')")`,
     `for (const it of [1]) /strapi.auth/.test(it)`,
     `/* strapi.auth */ x = 1 // strapi.db.connection`,
+    `/** @param {Function} next, as eval('strapi.auth') */ s = 'Function' // await strapi.db.connection`,
     `strapi.log.info(['strapi.auth'][0], { 'strapi.auth': 'strapi.fs' })`,
   ])('texts and regular expressions are no uses: %s', (text) => {
     writeFiles(dir, { 'src/policies/said.js': `module.exports = (ctx) => { try { ${text} } catch {} };` });
@@ -688,6 +689,9 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     // what the text does not tell
     ['strapi.auth', `{} /'/.test(s); strapi.auth; s = 'x'`],
     ['strapi.auth', `eval('strapi.auth')`],
+    ['strapi.auth', `new Function('return strapi.auth')()`],
+    ['strapi.auth', `require('node:vm').runInThisContext('strapi.auth')`],
+    ['strapi.auth', `s = a!== b; s = c !== /'/.test(d); strapi.auth; s = 'x'`],
     ['strapi.auth', `s = <b>it's {strapi.auth}</b>`],
   ])('uses among texts and regular expressions are found: %s in %s', (what, text) => {
     writeFiles(dir, { 'src/policies/said.js': `module.exports = (ctx) => { try { ${text} } catch {} };` });

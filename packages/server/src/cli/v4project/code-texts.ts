@@ -8,11 +8,14 @@ export interface CodeTexts {
 }
 
 /** Where it cannot be told, all of it is code. */
-export const codeTexts = (source: string): CodeTexts =>
-  (evaluates.test(source) ? null : read(source)) ?? { text: source, code: source };
+export const codeTexts = (source: string): CodeTexts => {
+  const found = read(source);
+  return found && !evaluates(found) ? found : { text: source, code: source };
+};
 
-/** What makes code of texts. */
-const evaluates = /\b(?:eval|Function|vm|runIn\w+)\b/;
+/** Whether it makes code of texts. `Function` alone is a type, and a word of comments. */
+const evaluates = ({ text, code }: CodeTexts): boolean =>
+  /\b(?:eval|runIn\w+)\b|\bFunction\s*\(/.test(code) || /['"`](?:node:)?vm['"`]/.test(text);
 
 const read = (source: string): CodeTexts | null => {
   let text = '';
@@ -93,7 +96,7 @@ const read = (source: string): CodeTexts | null => {
         } else if (part === '}') divides = null;
         else if (part === ')') divides = parentheses.pop() !== true;
         // an assertion of TypeScript, after a value
-        else if (part === '!') divides = divides === true && /[\w$)\]]/.test(code.at(-2) ?? '');
+        else if (part === '!') divides = divides === true && /[\w$)\]]/.test(source[at - 2] ?? '');
         else divides = part === ']' || part === '++' || part === '--' || isValue(part, before);
       }
     }
