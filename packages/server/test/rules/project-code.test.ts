@@ -673,6 +673,10 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     ['strapi.db.connection', `strapi?.['db']?.["connection"]`],
     ['strapi.db.connection', 'strapi[`db`].connection'],
     ['strapi.db.connection', `strapi\n  .db\n  .connection`],
+    ['strapi.db.connection', `const db = strapi.db; db.connection('books')`],
+    ['strapi.db.connection', `const { db } = strapi; db.connection('books')`],
+    ['strapi.db.connection', `const { query, connection: knex } = strapi.db; knex('books')`],
+    ['strapi.entityService.clone', `const { entityService: all } = strapi; all?.clone('api::book.book', 1)`],
     ['strapi.db.connection', `strapi!.db!.connection`],
     ['strapi.auth', `strapi.log.info(\`text \${ctx.path + strapi.auth} text\`)`],
     ['strapi.auth', `strapi.log.info(\`a \${[\`b \${{ c: strapi.auth }}\`]}\`)`],
@@ -811,6 +815,12 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
       [`strapi.entityService.findMany('plugin::acl.rule', {})`, ['plugin::acl.rule']],
       [`strapi.db.query( "plugin::acl.rule" ).count()`, ['plugin::acl.rule']],
       [`strapi.plugin('upload').service('folder').getPath()`, [`strapi.plugin('upload').service('folder')`]],
+      [`strapi.service('plugin::upload.folder').getPath()`, [`strapi.plugin('upload').service('folder')`]],
+      [`{ const { acl } = strapi.plugins; acl.services.acl; }`, [`strapi.plugins['acl']`]],
+      [`{ const NAME = 'acl'; strapi.plugin(NAME).service('acl'); }`, [`strapi.plugin('acl')`]],
+      [`strapi.plugin<any>('acl').service('acl')`, [`strapi.plugin('acl')`]],
+      [`{ const RULE = 'plugin::acl.rule'; strapi.query(RULE).count(); }`, ['plugin::acl.rule']],
+      [`strapi.query({ rule: 'plugin::acl.rule' }.rule).count()`, ['plugin::acl.rule']],
       [`(strapi.entityService as any).clone('api::book.book', 1)`, ['strapi.entityService.clone']],
       // here, switched off, none of v4's either, or a text
       [`strapi.plugin('upload').service('upload').upload({})`, []],
@@ -819,6 +829,8 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
       [`strapi.plugin('graphql').service('extension')`, []],
       [`strapi.plugin('gone') ?? strapi.plugin('off') ?? strapi.plugin('later') ?? strapi.plugin('other')`, []],
       [`strapi.log.info("strapi.plugin('acl') is 'plugin::acl.acl'")`, []],
+      [`ctx.uid === 'plugin::acl.rule'`, []],
+      [`{ const { db, log } = strapi; const { query } = db; db.query('api::book.book'); log.info(query); }`, []],
     ])('%s', (source, expected) => {
       expect(absentIn(`module.exports = { find: async (ctx) => ${source} };`)).toEqual(expected);
     });
@@ -840,6 +852,39 @@ Let such errors through, or do without what is not here. Where access does not d
       expect(() => findCode(dir, { ...running, acceptCode: ['src/api/book/controllers/owm.js'] })).toThrow(
         `project.acceptCode: no code file matches "src/api/book/controllers/owm.js"`,
       );
+    });
+  });
+
+  it.each([
+    `try { own(); } catch {}`,
+    `return own().catch(() => true);`,
+    `return own().then((it) => f(it, 1), () => true);`,
+    `try { own(); } finally { return true; }`,
+    `await Promise.allSettled([own()]);`,
+    `_.attempt(own);`,
+  ])('code that goes on after an error stops the start, in what an extension imports too: %s', (code) => {
+    const [service, imported] = [
+      'src/api/book/services/own.js',
+      'src/extensions/users-permissions/controllers/user.js',
+    ];
+    const text = (body: string): string =>
+      `module.exports = { async run() { const own = async () => strapi.db.connection('x'); ${body} } };`;
+    const kinds = (given: Files, acceptCode: string[] = []): Readonly<Record<string, string>> => {
+      writeFiles(dir, given);
+      return Object.fromEntries(findCode(dir, { ...running, acceptCode }).map(({ file, kind }) => [file, kind]));
+    };
+    const extension = {
+      'src/extensions/users-permissions/strapi-server.js': `module.exports = (plugin) => { require('./controllers/user'); return plugin; };`,
+    };
+    expect(kinds({ ...extension, [service]: text(code), [imported]: text(code) })).toMatchObject({
+      [service]: 'guard',
+      [imported]: 'guard',
+    });
+    expect(kinds({}, [service, imported])).toMatchObject({ [service]: 'run', [imported]: 'unused' });
+    const through = `return own().then((it) => f(it, [1, 2])).finally(() => f({ a: 1, b: 2 }));`;
+    expect(kinds({ [service]: text(through), [imported]: text(through) })).toMatchObject({
+      [service]: 'run',
+      [imported]: 'unused',
     });
   });
 

@@ -126,7 +126,41 @@ interface Named {
   readonly index: number;
 }
 
+/** What is taken out of `strapi`, and by which names: `const db = strapi.db`, `const { connection } = strapi.db`. */
+const takenOfStrapi = (code: string): readonly Taken[] => [
+  ...[...code.matchAll(alias)].map(({ 1: name = '', 2: path = '', index }) => ({
+    path: path.replaceAll('?', ''),
+    name,
+    index,
+  })),
+  ...[...code.matchAll(destructuredStrapi)].flatMap(({ 1: list = '', 2: path = '', index }) =>
+    [...list.matchAll(/([\w$]+)(?:\s*:\s*([\w$]+))?/g)].map((one) => ({
+      path: `${path.replaceAll('?', '')}.${one[1]}`,
+      name: one[2] ?? one[1] ?? '',
+      index: index + 1 + one.index,
+    })),
+  ),
+];
+
+const alias = /\b(?:const|let|var)\s+([\w$]+)\s*=\s*(strapi(?:\??\.\w+)+)\s*(?=[;,)\n]|$)/g;
+const destructuredStrapi = /\{([^{}]*)\}\s*=\s*(strapi(?:\??\.\w+)*)\s*(?=[;,)\n]|$)/g;
+
+/** The same by the names that the file gives to what it has taken. */
+const usesByNames = (code: string): readonly Named[] => {
+  const absentOf: Readonly<Record<string, ReadonlySet<string>>> = absentMembers;
+  return takenOfStrapi(code).flatMap(({ path, name, index }): readonly Named[] => {
+    if (absentPaths.has(path)) return [{ what: path, index }];
+    const absent = absentOf[path];
+    if (!absent) return [];
+    const used = new RegExp(`(?<![\\w$.])${name.replaceAll('$', '\\$')}\\s*\\??\\.\\s*(\\w+)`, 'g');
+    return [...code.matchAll(used)]
+      .filter(({ 1: it = '' }) => absent.has(it))
+      .map(({ 1: it = '', index: at }) => ({ what: `${path}.${it}`, index: at }));
+  });
+};
+
 const usesIn = (text: string, code: string): readonly Named[] => [
+  ...usesByNames(code),
   ...Object.entries(absentMembers)
     .filter(([object]) => object.startsWith('strapi'))
     .flatMap(([object, absent]) =>
@@ -144,6 +178,10 @@ const usesIn = (text: string, code: string): readonly Named[] => [
     .map(({ 1: uid = '', index }) => ({ what: `query('${uid}')`, index })),
 ];
 
+/** What a name of the file stands for, if it is a text. */
+const textOfName = (name: string, text: string): string | undefined =>
+  new RegExp(`(?<![\\w$.])${name.replaceAll('$', '\\$')}\\s*=\\s*['"\`]([^'"\`]+)`).exec(text)?.[1];
+
 /** Plugins by their names, their parts by uids, and services that those lack which the server stands for. */
 const pluginsIn = (text: string, code: string, plugins: ReadonlySet<string>): readonly Named[] => [
   ...[...text.matchAll(pluginCall)]
@@ -157,16 +195,34 @@ const pluginsIn = (text: string, code: string, plugins: ReadonlySet<string>): re
     .map(({ 1: dotted, 2: quoted, index }) => ({ name: dotted ?? quoted ?? '', index }))
     .filter(({ name }) => plugins.has(name))
     .map(({ name, index }) => ({ what: `strapi.plugins['${name}']`, index })),
+  ...takenOfStrapi(code)
+    .filter(({ path }) => path.startsWith('strapi.plugins.') && plugins.has(path.slice('strapi.plugins.'.length)))
+    .map(({ path, index }) => ({ what: `strapi.plugins['${path.slice('strapi.plugins.'.length)}']`, index })),
+  ...[...code.matchAll(pluginByName)].flatMap(({ 1: name = '', index }) => {
+    const plugin = textOfName(name, text);
+    return plugin !== undefined && plugins.has(plugin) ? [{ what: `strapi.plugin('${plugin}')`, index }] : [];
+  }),
+  ...[...text.matchAll(serviceByUid)]
+    .filter(
+      ({ 0: whole, 1: name = '', 2: service = '', index }) =>
+        isCode(whole, index, code) && absentServices[name]?.includes(service),
+    )
+    .map(({ 1: name, 2: service, index }) => ({ what: `strapi.plugin('${name}').service('${service}')`, index })),
   ...[...text.matchAll(uidOfPlugin)]
     .filter(({ 0: whole, 1: name = '', index }) => plugins.has(name) && isCode(whole, index, code))
     .map(({ 0: whole, index }) => ({ what: /plugin::[^'"`]+/.exec(whole)![0], index })),
 ];
 
 const pluginCall =
-  /(?<![\w$])strapi(?:\s+as\s+[\w.$]+\s*\))?\s*!?\??\.\s*plugin\s*(?:\?\.)?\(\s*['"`]([^'"`]+)['"`]\s*\)(?:\s*!?\??\.\s*service\s*\(\s*['"`]([\w-]+)['"`]\s*\))?/g;
+  /(?<![\w$])strapi(?:\s+as\s+[\w.$]+\s*\))?\s*!?\??\.\s*plugin\s*(?:\?\.)?(?:<[^<>()]*>\s*)?\(\s*['"`]([^'"`]+)['"`]\s*\)(?:\s*!?\??\.\s*service\s*\(\s*['"`]([\w-]+)['"`]\s*\))?/g;
 
-/** What a call is given, or a member is named by. */
-const uidOfPlugin = /[([]\s*['"`]plugin::([\w@/-]+)\.[\w.-]+['"`]/g;
+/** `strapi.plugin(PLUGIN)`, of which types of TypeScript may be named. */
+const pluginByName = /(?<![\w$])strapi\s*!?\??\.\s*plugin\s*(?:<[^<>()]*>\s*)?\(\s*([A-Za-z_$][\w$]*)\s*\)/g;
+
+const serviceByUid = /(?<![\w$])strapi\s*!?\??\.\s*service\s*\(\s*['"`]plugin::([\w-]+)\.([\w-]+)['"`]\s*\)/g;
+
+/** What a call is given, or a member is named by, or a name or a member of the file stands for. */
+const uidOfPlugin = /(?:[([:]|(?<![=!])=)\s*['"`]plugin::([\w@/-]+)\.[\w.-]+['"`]/g;
 
 /** Whether what a match begins with is no part of a text. */
 const isCode = (whole: string, index: number, code: string): boolean => code[index] === whole[0];

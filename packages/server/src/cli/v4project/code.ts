@@ -176,11 +176,17 @@ export const findCode = (
       : ['code file', names];
     throw new StartFault(`project.ignoreCode: no ${what} matches "${name}"${orNearest(name, near)}`);
   }
-  for (const name of accepting)
-    if (!names.some((file) => covers(name, file)))
-      throw new StartFault(`project.acceptCode: no code file matches "${name}"${orNearest(name, names)}`);
   const isOfProject = (file: string): boolean => !names.some((it) => covers(file, it)) && !plugins.isOfPanel(file);
   const others = runCode && names.length > 0 ? otherFiles(projectDir).filter(isOfProject) : [];
+  for (const name of accepting)
+    if (![...names, ...others].some((file) => covers(name, file)))
+      throw new StartFault(`project.acceptCode: no code file matches "${name}"${orNearest(name, names)}`);
+  /** Whether it goes on where it uses what is not here, and may be a guard. */
+  const failsOpen = (file: string, place: string, source: string, absent: readonly AbsentUse[]): boolean =>
+    absent.some(mayBeCaught) &&
+    mayGuardFile.test(place) &&
+    !accepting.some((name) => covers(name, file)) &&
+    catchesErrors.test(codeTexts(source).code);
   const keepsSessions = [...names, ...others].some(
     (file) => isCode(file) && makesSessions(withoutComments(textOf(projectDir, file))),
   );
@@ -205,17 +211,15 @@ export const findCode = (
     const whereRun = runCode && !ignored ? kindWhereCodeRuns(place, byText, environment) : byText;
     const kind = whereRun === 'code' && importsGuard(projectDir, { file, place, source }) ? 'guard' : whereRun;
     const absent = kind === 'run' || kind === 'unused' ? absentUses(place, source, about) : [];
-    const failsOpen =
-      kind === 'run' &&
-      !accepting.some((name) => covers(name, file)) &&
-      absent.some(mayBeCaught) &&
-      mayGuardFile.test(place) &&
-      catchesErrors.test(codeTexts(source).code);
-    return { file, kind: failsOpen ? 'guard' : kind, ignored, absent };
+    const isGuard = kind === 'run' && failsOpen(file, place, source, absent);
+    return { file, kind: isGuard ? 'guard' : kind, ignored, absent };
   });
   const imported = others.map((file): CodeFile => {
-    const absent = isCode(file) ? absentUses(file, textOf(projectDir, file), about) : [];
-    return { file, kind: 'unused', ignored: false, absent };
+    if (!isCode(file)) return { file, kind: 'unused', ignored: false, absent: [] };
+    const source = textOf(projectDir, file);
+    const absent = absentUses(file, source, about);
+    const isGuard = partOfExtension.test(file) && failsOpen(file, file, source, absent);
+    return { file, kind: isGuard ? 'guard' : 'unused', ignored: false, absent };
   });
   return [...known, ...imported].sort((a, b) => (a.file < b.file ? -1 : 1));
 };
@@ -299,7 +303,10 @@ const isPatch = /\.patch$/;
 const mayGuardFile =
   /^src\/(?:(?:api\/[^/]+\/)?(?:policies|middlewares)\/|api\/[^/]+\/(?:(?:controllers|services)\/|index\.|content-types\/[^/]+\/lifecycles\.)|extensions\/|index\.)/;
 /** What it uses that is not here throws, and what it guards would be open to all. */
-const catchesErrors = /\bcatch\s*[({]|\.\s*catch\b/;
+const catchesErrors =
+  /\bcatch\s*[({]|\.\s*catch\b|\bfinally\s*\{[^{}]*\breturn\b|\ballSettled\s*\(|\b_\s*\.\s*attempt\s*\(|\.\s*then\s*\((?:[^(),[\]{}]|\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})*,/;
+/** What `strapi-server` of an extension imports: mostly its controllers and services. */
+const partOfExtension = /^src\/extensions\/(?:users-permissions|email|upload|i18n)\/(?!content-types\/)/;
 
 const kindWhereCodeRuns = (file: string, kind: CodeFile['kind'], environment: string): CodeFile['kind'] => {
   const [config, selected = environment] = /^config\/(?:env\/([^/]+)\/)?[^/]+$/.exec(file) ?? [];
