@@ -23,6 +23,7 @@ import type { RawCodes } from './codes.js';
 import type { MailSender } from './mail.js';
 import type { UserKey } from './rows.js';
 
+/** A look inside of a transaction. */
 interface Inside {
   readonly session: Session;
   readonly lock: () => Promise<unknown>;

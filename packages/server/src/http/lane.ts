@@ -95,7 +95,7 @@ export const newLane = (deps: LaneDeps): Lane => {
 
     const withCommon = (own: readonly string[]): readonly string[] =>
       areSet ? own : [...commonHeaders(headers.origin), ...own];
-    /** Code may have sent the body in an encoding of its own, or forbidden any. */
+    /** Code may have encoded the body itself, or forbidden any encoding. */
     const encodingFor = (bytes: number): Encoding =>
       areSet && isEncodedByCode(response) ? 'identity' : compressed.encodingFor(headers, bytes);
     const withId = (head: readonly string[]): string[] => (areSet ? [...head] : [REQUEST_ID, id, ...head]);

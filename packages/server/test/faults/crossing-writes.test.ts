@@ -123,14 +123,20 @@ describe.runIf(dialects.includes('postgres'))('crossing writes on PostgreSQL', (
   const statuses = async (all: readonly ReturnType<typeof put>[]): Promise<readonly number[]> =>
     (await Promise.all(all)).map((it) => it.status);
 
-  it('R8: a link in a column that its own entry has moved meanwhile is not cleared by the list that it was in', async () => {
-    await holder.query('begin; select from books where id = 1 for update');
-    const moved = put('books/1', { writer: 2 });
+  /** The second write begins once the first, which moves a book, waits for that book's row, and has read it as it was. */
+  const besideMoved = async (book: number, data: object, second: () => ReturnType<typeof put>) => {
+    await holder.query(`begin; select from books where id = ${book} for update`);
+    const moved = put(`books/${book}`, data);
     await untilWaiting(1);
-    const listed = put('authors/1', { written: [2, 3] });
+    const other = second();
     await untilWaiting(2);
     await holder.query('commit');
-    expect(await statuses([moved, listed])).toEqual([200, 200]);
+    return statuses([moved, other]);
+  };
+
+  it('a link in a column that its own entry has moved meanwhile is not cleared by the list that it was in', async () => {
+    const listed = () => put('authors/1', { written: [2, 3] });
+    expect(await besideMoved(1, { writer: 2 }, listed)).toEqual([200, 200]);
     expect(await rows('select id, writer_id from books where id < 4 order by id')).toEqual([
       [1, 2],
       [2, 1],
@@ -138,15 +144,10 @@ describe.runIf(dialects.includes('postgres'))('crossing writes on PostgreSQL', (
     ]);
   });
 
-  it('R8: nor by whoever takes the partner that it has left', async () => {
+  it('nor is it by whoever takes the partner that it has left', async () => {
     await put('books/4', { shelf: null });
-    await holder.query('begin; select from books where id = 2 for update');
-    const moved = put('books/2', { shelf: 4 });
-    await untilWaiting(1);
-    const taken = put('books/3', { shelf: 2 });
-    await untilWaiting(2);
-    await holder.query('commit');
-    expect(await statuses([moved, taken])).toEqual([200, 200]);
+    const taken = () => put('books/3', { shelf: 2 });
+    expect(await besideMoved(2, { shelf: 4 }, taken)).toEqual([200, 200]);
     expect(await rows('select id, shelf_id from books where id in (2, 3) order by id')).toEqual([
       [2, 4],
       [3, 2],
@@ -188,7 +189,7 @@ describe.runIf(dialects.includes('postgres'))('crossing writes on PostgreSQL', (
     },
   );
 
-  it('A5: a code that was mailed is used once, though hooks hear of the look for it', async () => {
+  it('a code that was mailed is used once, though hooks hear of the look for it', async () => {
     closeGate();
     const reset = (password: string) =>
       served.json('POST', '/api/auth/reset-password', {

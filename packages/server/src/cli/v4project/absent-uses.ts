@@ -1,4 +1,5 @@
 /** What files of a v4 project use of Strapi that is not here, as far as their text shows it. Code that gets there fails. */
+import escapeRegExp from 'lodash/escapeRegExp.js';
 import { absentServices } from '../../v4code/plugins/absent.js';
 import { absentMembers, UTILS } from '../../v4code/strapi-utils/missing.js';
 import { codeTexts } from './code-texts.js';
@@ -62,6 +63,14 @@ interface Taken {
   readonly index: number;
 }
 
+/** `a, b: c` or `a, b as c`, taken out of the object at the path. @param index where the list begins. */
+const membersIn = (list: string, path: string, index: number): readonly Taken[] =>
+  [...list.matchAll(/([\w$]+)(?:\s*(?::|\bas\b)\s*([\w$]+))?/g)].map((one) => ({
+    path: `${path}.${one[1]}`,
+    name: one[2] ?? one[1] ?? '',
+    index: index + one.index,
+  }));
+
 /** `{ a, b: c } = utils` and `import { a, b as c } from '@strapi/utils'`. */
 const takenIn = (source: string, names: ReadonlyMap<string, string>): readonly Taken[] =>
   [...source.matchAll(destructured)].flatMap(({ 0: whole, 1: list = '', 2: from = '', index }) => {
@@ -69,11 +78,7 @@ const takenIn = (source: string, names: ReadonlyMap<string, string>): readonly T
     const object = isModule === undefined ? names.get(local) : UTILS;
     if (object === undefined) return [];
     const at = object + members.replaceAll('?', '');
-    return [...list.matchAll(/([\w$]+)(?:\s*(?::|\bas\b)\s*([\w$]+))?/g)].map((one) => ({
-      path: `${at}.${one[1]}`,
-      name: one[2] ?? one[1] ?? '',
-      index: index + whole.indexOf('{') + 1 + one.index,
-    }));
+    return membersIn(list, at, index + whole.indexOf('{') + 1);
   });
 
 const utilsIn = (source: string, code: string): readonly AbsentUse[] => {
@@ -81,9 +86,10 @@ const utilsIn = (source: string, code: string): readonly AbsentUse[] => {
   const names = namesIn(source);
   const uses: { readonly path: string; readonly index: number }[] = [...takenIn(source, names)];
   const required = ['require\\( ?[\'"]@strapi/utils[\'"] ?\\)', UTILS] as const;
-  for (const [name, path] of [...names, required])
+  const named = [...names].map(([name, path]) => [escapeRegExp(name), path] as const);
+  for (const [name, path] of [...named, required])
     for (const found of (name === required[0] ? source : code).matchAll(
-      new RegExp(`(?<![\\w$.])${name.replace(/^\$/, '\\$')}((?:\\s*\\??\\.\\s*\\w+)+)`, 'g'),
+      new RegExp(`(?<![\\w$.])${name}((?:\\s*\\??\\.\\s*\\w+)+)`, 'g'),
     ))
       uses.push(
         ...(found[1] ?? '')
@@ -134,25 +140,21 @@ const takenOfStrapi = (code: string): readonly Taken[] => [
     index,
   })),
   ...[...code.matchAll(destructuredStrapi)].flatMap(({ 1: list = '', 2: path = '', index }) =>
-    [...list.matchAll(/([\w$]+)(?:\s*:\s*([\w$]+))?/g)].map((one) => ({
-      path: `${path.replaceAll('?', '')}.${one[1]}`,
-      name: one[2] ?? one[1] ?? '',
-      index: index + 1 + one.index,
-    })),
+    membersIn(list, path.replaceAll('?', ''), index + 1),
   ),
 ];
 
 const alias = /\b(?:const|let|var)\s+([\w$]+)\s*=\s*(strapi(?:\??\.\w+)+)\s*(?=[;,)\n]|$)/g;
 const destructuredStrapi = /\{([^{}]*)\}\s*=\s*(strapi(?:\??\.\w+)*)\s*(?=[;,)\n]|$)/g;
 
-/** The same by the names that the file gives to what it has taken. */
+/** Uses of absent members by the names that the file gives to what it has taken. */
 const usesByNames = (code: string): readonly Named[] => {
   const absentOf: Readonly<Record<string, ReadonlySet<string>>> = absentMembers;
   return takenOfStrapi(code).flatMap(({ path, name, index }): readonly Named[] => {
     if (absentPaths.has(path)) return [{ what: path, index }];
     const absent = absentOf[path];
     if (!absent) return [];
-    const used = new RegExp(`(?<![\\w$.])${name.replaceAll('$', '\\$')}\\s*\\??\\.\\s*(\\w+)`, 'g');
+    const used = new RegExp(`(?<![\\w$.])${escapeRegExp(name)}\\s*\\??\\.\\s*(\\w+)`, 'g');
     return [...code.matchAll(used)]
       .filter(({ 1: it = '' }) => absent.has(it))
       .map(({ 1: it = '', index: at }) => ({ what: `${path}.${it}`, index: at }));
@@ -180,7 +182,7 @@ const usesIn = (text: string, code: string): readonly Named[] => [
 
 /** What a name of the file stands for, if it is a text. */
 const textOfName = (name: string, text: string): string | undefined =>
-  new RegExp(`(?<![\\w$.])${name.replaceAll('$', '\\$')}\\s*=\\s*['"\`]([^'"\`]+)`).exec(text)?.[1];
+  new RegExp(`(?<![\\w$.])${escapeRegExp(name)}\\s*=\\s*['"\`]([^'"\`]+)`).exec(text)?.[1];
 
 /** Plugins by their names, their parts by uids, and services that those lack which the server stands for. */
 const pluginsIn = (text: string, code: string, plugins: ReadonlySet<string>): readonly Named[] => [
@@ -195,9 +197,10 @@ const pluginsIn = (text: string, code: string, plugins: ReadonlySet<string>): re
     .map(({ 1: dotted, 2: quoted, index }) => ({ name: dotted ?? quoted ?? '', index }))
     .filter(({ name }) => plugins.has(name))
     .map(({ name, index }) => ({ what: `strapi.plugins['${name}']`, index })),
-  ...takenOfStrapi(code)
-    .filter(({ path }) => path.startsWith('strapi.plugins.') && plugins.has(path.slice('strapi.plugins.'.length)))
-    .map(({ path, index }) => ({ what: `strapi.plugins['${path.slice('strapi.plugins.'.length)}']`, index })),
+  ...takenOfStrapi(code).flatMap(({ path, index }) => {
+    const [, name = ''] = /^strapi\.plugins\.(\w+)$/.exec(path) ?? [];
+    return plugins.has(name) ? [{ what: `strapi.plugins['${name}']`, index }] : [];
+  }),
   ...[...code.matchAll(pluginByName)].flatMap(({ 1: name = '', index }) => {
     const plugin = textOfName(name, text);
     return plugin !== undefined && plugins.has(plugin) ? [{ what: `strapi.plugin('${plugin}')`, index }] : [];
@@ -216,7 +219,7 @@ const pluginsIn = (text: string, code: string, plugins: ReadonlySet<string>): re
 const pluginCall =
   /(?<![\w$])strapi(?:\s+as\s+[\w.$]+\s*\))?\s*!?\??\.\s*plugin\s*(?:\?\.)?(?:<[^<>()]*>\s*)?\(\s*['"`]([^'"`]+)['"`]\s*\)(?:\s*!?\??\.\s*service\s*\(\s*['"`]([\w-]+)['"`]\s*\))?/g;
 
-/** `strapi.plugin(PLUGIN)`, of which types of TypeScript may be named. */
+/** `strapi.plugin(NAME)` and `strapi.plugin<any>(NAME)`. */
 const pluginByName = /(?<![\w$])strapi\s*!?\??\.\s*plugin\s*(?:<[^<>()]*>\s*)?\(\s*([A-Za-z_$][\w$]*)\s*\)/g;
 
 const serviceByUid = /(?<![\w$])strapi\s*!?\??\.\s*service\s*\(\s*['"`]plugin::([\w-]+)\.([\w-]+)['"`]\s*\)/g;

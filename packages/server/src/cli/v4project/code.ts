@@ -303,8 +303,15 @@ const isPatch = /\.patch$/;
 const mayGuardFile =
   /^src\/(?:(?:api\/[^/]+\/)?(?:policies|middlewares)\/|api\/[^/]+\/(?:(?:controllers|services)\/|index\.|content-types\/[^/]+\/lifecycles\.)|extensions\/|index\.)/;
 /** What it uses that is not here throws, and what it guards would be open to all. */
-const catchesErrors =
-  /\bcatch\s*[({]|\.\s*catch\b|\bfinally\s*\{[^{}]*\breturn\b|\ballSettled\s*\(|\b_\s*\.\s*attempt\s*\(|\.\s*then\s*\((?:[^(),[\]{}]|\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})*,/;
+const catchesErrors = new RegExp(
+  [
+    String.raw`\bcatch\s*[({]|\.\s*catch\b`,
+    String.raw`\bfinally\s*\{[^{}]*\breturn\b`,
+    String.raw`\ballSettled\s*\(|\b_\s*\.\s*attempt\s*\(`,
+    // a second argument
+    String.raw`\.\s*then\s*\((?:[^(),[\]{}]|\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})*,`,
+  ].join('|'),
+);
 /** What `strapi-server` of an extension imports: mostly its controllers and services. */
 const partOfExtension = /^src\/extensions\/(?:users-permissions|email|upload|i18n)\/(?!content-types\/)/;
 

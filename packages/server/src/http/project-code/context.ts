@@ -313,8 +313,9 @@ const extendBody = (koa: Koa): void => {
         this._explicitStatus = true;
         const { [BARE]: res } = this;
         res.statusCode = 200;
+        const type = res.getHeader('content-type');
         // as in Koa, a type that is one of JSON stays
-        if (!/\bjson\b/i.test(String(res.getHeader('content-type') ?? 'json'))) res.removeHeader('content-type');
+        if (type !== undefined && !/\bjson\b/i.test(String(type))) res.removeHeader('content-type');
         this[UNSET] = true;
       } else usual.set!.call(this, value);
     },

@@ -155,8 +155,8 @@ export const addProjectCode = async (
     });
 
   /**
-   * Runs the work of a request, which says itself what of it is in the request; a thrown error becomes the response. `end` is called once all has ended: now, if nothing had to be
-   * waited for. Every promise on the way is time that a list with a controller of its own takes longer. What it throws, because a
+   * Runs the work of a request; a thrown error becomes the response. The work itself runs code `inRequest`. `end` is called once all has
+   * ended: now, if nothing had to be waited for. Every promise on the way is time that a list with a controller of its own takes longer. What it throws, because a
    * body cannot be sent, is left to the caller.
    */
   const runIn = <T>(ctx: Koa.Context, work: () => unknown, asked: Asked, end: () => T): Ready<T> => {
