@@ -314,10 +314,10 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       rest,
       native,
       serviceOf: (uid: string) => started(hold.registry, 'strapi').service(uid),
-      isCoreService: (uid: string) => started(hold.registry, 'strapi').isCoreService(uid),
+      isCoreService: (uid: string, action: CoreAction) => started(hold.registry, 'strapi').isCoreService(uid, action),
       count: entities.count,
       isPlain: (uid: string, action: CoreAction): boolean =>
-        core.isCoreService(uid) && operatedOf[action].every((it) => !lifecycles.hears(uid, it)),
+        core.isCoreService(uid, action) && operatedOf[action].every((it) => !lifecycles.hears(uid, it)),
     };
     /** @returns to be called once the hook has ended. @param late where it is, and what comes of it. */
     const warnIfLate = (late: () => string, ms: number): (() => void) => {

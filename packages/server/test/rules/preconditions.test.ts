@@ -1,6 +1,7 @@
 /** BO11: preconditions of writes (RFC 9110, 13.1), and the first PUT of a single type, on both databases. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Handlers } from '../../src/handlers/handlers.js';
+import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
 
@@ -98,5 +99,47 @@ describe.each(dialects)('preconditions on %s', (dialect) => {
     expect(answers).toEqual(answers.map(() => 200));
     expect(events.toSorted()).toEqual(['beforeCreate', ...Array.from({ length: 5 }, () => 'beforeUpdate')]);
     expect((await world.rows('notes')).length).toBe(notes + 1);
+  });
+});
+
+describe.each(dialects)('preconditions of types with code of a v4 project on %s', (dialect) => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    served = await serveCode(dialect, {
+      ...typeFile('hooked', { text }),
+      ...coreFile('Router', 'hooked'),
+      ...typeFile('served', { text }),
+      ...coreFile('Router', 'served'),
+      ...coreFile(
+        'Service',
+        'served',
+        `() => ({
+          update(id, params) { return super.update(id, params); },
+          delete(id, params) { return super.delete(id, { ...params }); },
+        })`,
+      ),
+      'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+        ${allowing}
+        const actions = ['create', 'update', 'findOne', 'delete'];
+        await allow('public', ['hooked', 'served'].flatMap((type) => actions.map((it) => 'api::' + type + '.' + type + '.' + it)));
+        strapi.db.lifecycles.subscribe({ models: ['api::hooked.hooked'], beforeUpdate() {}, beforeDelete() {} });
+      } };`,
+    });
+  });
+  afterAll(() => served.close());
+
+  it.each(['hookeds', 'serveds'])('BO11: If-Match counts for %s', async (types) => {
+    await served.json('POST', `/api/${types}`, { data: { text: 'a' } });
+    const url = `/api/${types}/1`;
+    const seen = async (): Promise<{ 'if-match': string }> => ({
+      'if-match': String((await served.json('GET', url)).headers['etag']),
+    });
+    const stale = await seen();
+    const put = async (given: string): Promise<number> =>
+      (await served.json('PUT', url, { data: { text: given } }, stale)).status;
+    expect([await put('first'), await put('second')]).toEqual([200, 412]);
+    expect((await served.json('DELETE', url, undefined, stale)).status).toBe(412);
+    expect((await served.json('GET', url)).body).toMatchObject({ data: { attributes: { text: 'first' } } });
+    expect((await served.json('DELETE', url, undefined, await seen())).status).toBe(200);
   });
 });

@@ -432,3 +432,22 @@ describe.each(dialects)('administrators with conditions on %s', (dialect) => {
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 const claims = { sid: 'x', sub: '1', aud: 'dovetail administrators', exp: 4_000_000_000 };
 const forged = `${part({ alg: 'HS256', typ: 'administrator+jwt' })}.${part(claims)}.${'x'.repeat(43)}`;
+
+describe.each(dialects)('roles of administrators in a transaction of code on %s', (dialect) => {
+  it('are made again if it is undone', async () => {
+    const served = await serveCode(dialect, {
+      'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+        const role = strapi.query('admin::role');
+        await strapi.db.transaction(async ({ rollback }) => {
+          await role.findOne({});
+          await role.findOne({});
+          rollback();
+        });
+        const made = await role.findMany();
+        strapi.server.routes([{ method: 'GET', path: '/made', handler: () => made.map((it) => it.code).sort(), config: { auth: false } }]);
+      } };`,
+    });
+    expect((await served.json('GET', '/made')).body).toEqual(['strapi-author', 'strapi-editor', 'strapi-super-admin']);
+    await served.close();
+  });
+});

@@ -255,3 +255,47 @@ describe('what code puts in the place of what the server does not call', () => {
     expect(logged.filter((it) => it.includes('does not call services.upload.upload of upload'))).toHaveLength(1);
   });
 });
+
+describe.each(dialects)('answers of a type with a service of its own on %s', (dialect) => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    const drafts = { draftAndPublish: true };
+    served = await serveCode(dialect, {
+      ...typeFile('beside', { title: text }, drafts),
+      ...routed('beside'),
+      ...coreFile(
+        'Service',
+        'beside',
+        `() => ({ async create(params) { return super.create(params); }, latest() {} })`,
+      ),
+      ...typeFile('wider', { title: text }, drafts),
+      ...routed('wider'),
+      ...coreFile(
+        'Service',
+        'wider',
+        `() => ({ getFetchParams(params) { return { ...params, publicationState: 'preview' }; } })`,
+      ),
+      'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+        ${allowing}
+        const names = ['beside', 'wider'];
+        await allow('public', names.flatMap((it) => ['find', 'findOne', 'create'].map((action) => 'api::' + it + '.' + it + '.' + action)));
+        for (const it of names) await strapi.entityService.create('api::' + it + '.' + it, { data: { title: 'draft' } });
+      } };`,
+    });
+  });
+  afterAll(() => served.close());
+
+  it("are the server's own where the service adds or replaces something else", async () => {
+    for (const path of ['/api/besides', '/api/besides/1']) {
+      const { status, headers } = await served.json('GET', path, undefined, v5);
+      expect([status, headers['etag']]).toEqual(path.endsWith('1') ? [404, undefined] : [200, expect.any(String)]);
+    }
+    const made = await served.json('POST', '/api/besides', { data: { title: 'new' } });
+    expect([made.status, made.headers['etag']]).toEqual([200, undefined]);
+  });
+
+  it('are found with the parameters that its getFetchParams makes', async () => {
+    const { body } = await served.json('GET', '/api/widers');
+    expect(body).toMatchObject({ data: [{ attributes: { title: 'draft' } }], meta: { pagination: { total: 1 } } });
+  });
+});

@@ -928,3 +928,24 @@ describe.each(
       expect(await send('PUT', `/${made.id}`, { lines: [one] })).toMatchObject({ status });
   });
 });
+
+describe.each(dialects)('hooks of a component alone on %s', (dialect) => {
+  it('run where the type of the entry has none, and inside of other components', async () => {
+    const served = await serveCode(dialect, {
+      ...typeFile('plain', { zone: { type: 'dynamiczone', components: ['shop.outer'] } }),
+      ...component('outer', { note: { type: 'component', component: 'shop.note' } }),
+      ...component('note', { text: { type: 'string' } }),
+      'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+        ${allowing}
+        await allow('public', ['create', 'update'].map((it) => 'api::plain.plain.' + it));
+        strapi.db.lifecycles.subscribe({ models: ['shop.note'], beforeCreate({ params: { data } }) { data.text += ' heard'; } });
+      } };`,
+    });
+    const zone = (text: string) => ({ data: { zone: [{ __component: 'shop.outer', note: { text } }] } });
+    const shown = (text: string) => ({ body: { data: { attributes: { zone: [{ note: { text } }] } } } });
+    const populate = 'populate[zone][populate]=*';
+    expect(await served.json('POST', `/api/plains?${populate}`, zone('new'))).toMatchObject(shown('new heard'));
+    expect(await served.json('PUT', `/api/plains/1?${populate}`, zone('other'))).toMatchObject(shown('other heard'));
+    await served.close();
+  });
+});

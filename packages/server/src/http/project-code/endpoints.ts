@@ -12,6 +12,7 @@ import { readPrecondition } from '../../read/etag.js';
 import type { Site } from '../../site/site.js';
 import { asSent } from '../../v4code/data/entities.js';
 import { formAsLeft } from '../../v4code/data/files.js';
+import { refuseInTransaction } from '../../v4code/data/scope.js';
 import { isMembers } from '../../v4code/loading/parts.js';
 import type { CodeContext, NativeEndpoints } from '../../v4code/native.js';
 import { forCode, RateLimitError, v4Refusal } from '../../v4code/strapi-utils/errors.js';
@@ -63,6 +64,7 @@ export const newEndpoints = (deps: EndpointDeps): NativeEndpoints => {
     },
     answerAccount: async (ctx, { counted: by, path, permission, actionOf }) => {
       const koa = koaOf(ctx);
+      if (koa.method !== 'GET' || permission === 'auth.emailConfirmation') refuseInTransaction(permission);
       const given = ctx.request.body;
       const body = isMembers(given) ? asSent(given, typeOf(site.model, USER_UID), site.model) : given;
       const caller = callerOf(ctx);
@@ -87,6 +89,8 @@ export const newEndpoints = (deps: EndpointDeps): NativeEndpoints => {
     },
     answerFiles: async (ctx, action) => {
       const koa = koaOf(ctx);
+      if (action === 'upload' || action === 'update' || action === 'destroy')
+        refuseInTransaction(`content-api.${action}`);
       const { body, files } = ctx.request;
       const form = exchanges.get(koa)?.form ?? null;
       if (form?.received) form.received = await formAsLeft(body, files, form.received);

@@ -17,7 +17,7 @@ import { isThenable, type Ready, whenReady } from '../../ready.js';
 import type { Site } from '../../site/site.js';
 import type { BoundCode } from '../../v4code/code.js';
 import { formAsLeft, shownForm } from '../../v4code/data/files.js';
-import { inRequest } from '../../v4code/data/scope.js';
+import { inRequest, refuseInTransaction } from '../../v4code/data/scope.js';
 import type { CodeContext } from '../../v4code/native.js';
 import type { GuardedAction } from '../../v4code/requests/chains.js';
 import type { FoundRoute, RoutesAt } from '../../v4code/requests/routes.js';
@@ -346,6 +346,7 @@ export const addProjectCode = async (
     /** Lets the framework answer; resolves with its answer in the context, or rejects with what v4 would throw. */
     const answerNatively = async (): Promise<void> => {
       if (hasAnswered || isOver) throw new Error('next() was called twice, or after the middleware had ended');
+      if (!isReading(method)) refuseInTransaction(`${method} ${pathname}`);
       hasAnswered = true;
       const isPastCode = isAnsweredPastCode(request);
       const route = isPastCode ? null : anyRouteOf(request, code.table);

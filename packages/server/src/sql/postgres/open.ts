@@ -165,7 +165,8 @@ export const openPostgres = async (
         runAll,
         readPlanned: (read) => readInside(read.begin(read.plan, read.values, postgresBinding), { runAll: readLast }),
         finish: () => {
-          isFinishing = mayRely;
+          // what others have kept it from writing is looked at before the commit
+          isFinishing = mayRely && connection.interference() === null;
         },
         mayLockLate: mayRely,
       });

@@ -1,4 +1,5 @@
 /** `strapi.db.query(uid)`: rows of a type with v4's lifecycles around every operation, and no validation. */
+import cloneDeep from 'lodash/cloneDeep.js';
 import lowerFirst from 'lodash/lowerFirst.js';
 import { type Issue, issueKinds, Refusal, statusOf } from '../../errors.js';
 import { limits } from '../../limits.js';
@@ -8,7 +9,7 @@ import { faultOfCode, NotFoundError, ValidationError } from '../strapi-utils/err
 import { refused } from '../strapi-utils/guards.js';
 import type { Entities, Entity, WriteOptions } from './entities.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
-import { type FindParams, ONLY_ENTRY } from './queries.js';
+import { type FindParams, MATCH, ONLY_ENTRY } from './queries.js';
 import { isNoRow, type Locales, newRowReads } from './row-reads.js';
 import { missedUnlessSent } from './sent.js';
 
@@ -72,7 +73,8 @@ export const newQueryEngine = (
         const operation = lifecycles.begin(uid, operated, { ...seen });
         begun = operation;
         const isOnly = seen[ONLY_ENTRY] === true;
-        return (await change(operation, { rules, operation, files, isOnly })) as Entity | null;
+        const match = seen[MATCH] ?? null;
+        return (await change(operation, { rules, operation, files, isOnly, match })) as Entity | null;
       }, titleOf(operated));
     } catch (fault) {
       if (begun !== null && isNoRow(fault, begun)) return null;
@@ -189,8 +191,17 @@ export const newQueryEngine = (
     },
   };
 
-  const withManyHooks = <T>(operated: Operated, params: object, run: (params: FindParams) => Promise<T>): Promise<T> =>
-    entities.transaction(() => withHooks(operated, params, run), titleOf(operated));
+  const withManyHooks = <T>(
+    operated: Operated,
+    params: object,
+    run: (params: FindParams) => Promise<T>,
+  ): Promise<T> => {
+    if (!lifecycles.hears(uid, operated))
+      return entities.transaction(() => run(params as FindParams), titleOf(operated));
+    // a transaction may be run again, and hooks change what they are given
+    const given = cloneDeep(params);
+    return entities.transaction(() => withHooks(operated, cloneDeep(given), run), titleOf(operated));
+  };
 
   return mapMethods(engine, told(rules));
 };

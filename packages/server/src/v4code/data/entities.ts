@@ -10,6 +10,7 @@ import { type FormField, IncomingForm, type Received } from '../../media/receive
 import type { EntryType, Model, Uid } from '../../model/model.js';
 import { objectQuery, type QueryObject } from '../../query/objects.js';
 import type { ResolveContext } from '../../query/resolve.js';
+import type { Precondition } from '../../read/etag.js';
 import type { Reader } from '../../read/find.js';
 import type { LocaleStore } from '../../read/locales.js';
 import { type Db, readInside } from '../../sql/dialect.js';
@@ -62,6 +63,8 @@ export interface WriteOptions {
   readonly files?: Members | undefined;
   /** A create of a single type that has an entry changes that one; otherwise it makes another, which is not served. */
   readonly isOnly?: boolean;
+  /** What must hold of the entry that is changed. */
+  readonly match?: Precondition | null;
 }
 
 export interface Entities {
@@ -167,6 +170,7 @@ export const newEntities = ({ db, views, reader, writer, locales, media, absentO
         ...(times ? { times } : {}),
         ...(creators ? { creators } : {}),
         ...(newId === null ? {} : { newId }),
+        ...(options.match && action !== 'create' ? { match: options.match } : {}),
         ...(source ? { source } : {}),
         ...(action === 'create' && type.kind === 'single' && !type.localized && !options.isOnly
           ? { isAnother: true }

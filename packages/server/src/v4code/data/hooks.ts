@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import cloneDeep from 'lodash/cloneDeep.js';
 import isEmpty from 'lodash/isEmpty.js';
-import { type EntryType, type PartAttribute, USER_UID } from '../../model/model.js';
+import { type EntryType, type Model, type PartAttribute, type Uid, USER_UID } from '../../model/model.js';
 import { hasDeleted } from '../../write/delete.js';
 import { dropPrototypes } from '../../write/places.js';
 import type { HooksOf, RunHook, WriteRequest } from '../../write/request.js';
@@ -32,6 +32,9 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
     const reads = (): RowReads => newRowReads(type.uid, { entities: entities(), lifecycles });
 
     const heard = (action: WriteAction): boolean => lifecycles.hears(type.uid, operatedBy[action]);
+    /** Hooks of components run as those of their entry would. */
+    const heardInside = (action: WriteAction): boolean =>
+      action !== 'delete' && partsOf(type, entities().model).some((uid) => lifecycles.names(uid));
 
     const operationOf = (
       action: WriteAction,
@@ -145,10 +148,31 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
       };
 
     return {
-      before: (action) => (heard(action) ? before(action) : undefined),
+      before: (action) => (heard(action) || heardInside(action) ? before(action) : undefined),
       after: (action) => (heard(action) ? after(action) : undefined),
     };
   };
+};
+
+const parts = new WeakMap<EntryType, readonly Uid[]>();
+
+/** The components that entries of the type may have, and those inside of them. */
+const partsOf = (type: EntryType, { types }: Model): readonly Uid[] => {
+  const known = parts.get(type);
+  if (known) return known;
+  const found = new Set<Uid>();
+  const add = (it: EntryType | undefined): void => {
+    for (const attribute of it?.attributes.values() ?? [])
+      if (attribute.kind === 'part')
+        for (const uid of attribute.components)
+          if (!found.has(uid)) {
+            found.add(uid);
+            add(types.get(uid));
+          }
+  };
+  add(type);
+  parts.set(type, [...found]);
+  return [...found];
 };
 
 /** What hooks see of the components of a new entry where its body has none. */

@@ -65,6 +65,17 @@ const refuseLate = (scope: Scope): void => {
 /** The open transaction that the running code belongs to. */
 export const currentSession = (): Session | null => current()?.session ?? null;
 
+/**
+ * To be called where the server itself answers: it has transactions of its own, which would wait for that of the running code for ever, or be
+ * committed though that is undone.
+ */
+export const refuseInTransaction = (what: string): void => {
+  if (currentSession())
+    throw new Error(
+      `${what} is answered by the server, in a transaction of its own, which cannot be a part of strapi.db.transaction or of a hook: call it before or behind that`,
+    );
+};
+
 /** The operation that the write line is running; null if it was not asked for by project code. */
 export const currentOperation = (): Operation | null => current()?.operation ?? null;
 

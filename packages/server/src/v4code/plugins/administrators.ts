@@ -41,7 +41,7 @@ export const newAdministrators = ({ entities, query, accounts }: AdministratorsD
     if (hasRoles) return;
     const { count } = query(ROLE_UID);
     // what is made here may still be undone
-    if ((await count()) > 0) hasRoles = true;
+    if ((await count()) > 0) hasRoles = currentSession() === null;
     else await changing(() => ensureAdminRoles(accounts().model, currentSession()!.tx, accounts().db.dialect));
   };
 

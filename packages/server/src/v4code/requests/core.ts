@@ -2,11 +2,12 @@
 import pickBy from 'lodash/pickBy.js';
 import { limits } from '../../limits.js';
 import type { EntryType, Model, Uid } from '../../model/model.js';
+import { readPrecondition } from '../../read/etag.js';
 import type { PageFacts } from '../data/db.js';
 import type { Entities, Entity } from '../data/entities.js';
 import { type EntityParams, type EntityService, idOf } from '../data/entity-service.js';
 import { entryBodyOf } from '../data/files.js';
-import { ONLY_ENTRY, POPULATES_PUBLISHED, withPlainLists } from '../data/queries.js';
+import { MATCH, ONLY_ENTRY, POPULATES_PUBLISHED, withPlainLists } from '../data/queries.js';
 import { type Populating, withPermittedPopulate } from '../data/query-changes.js';
 import { currentSession } from '../data/scope.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from '../loading/parts.js';
@@ -48,7 +49,12 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
     type.draftAndPublish && isMembers(data) && data['publishedAt'] === undefined
       ? { ...data, publishedAt: new Date() }
       : data;
-  const fetched = (params: Params = {}): EntityParams => ({ publicationState: 'live', ...params });
+  const getFetchParams = (params: Params = {}): EntityParams => ({ publicationState: 'live', ...params });
+  /** The project's service may have another. */
+  const fetchedBy = (service: unknown, params: Params): EntityParams => {
+    const given = isMembers(service) ? service['getFetchParams'] : undefined;
+    return isCallable(given) ? (given.call(service, params) as EntityParams) : getFetchParams(params);
+  };
   /** A draft is shown on request only (DR3), whether or not code hears of the read. */
   const isHidden = async (
     id: unknown,
@@ -62,13 +68,14 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
   const collection = {
     async find(params: Params = {}) {
       const page = pageOf(params.pagination, rest);
-      const asked = fetched(params);
+      const asked = fetchedBy(this, params);
       const results = await entityService.findMany(uid, { ...asked, start: page.start, limit: page.limit });
       const total = page.withCount ? await entityService.count(uid, asked) : undefined;
       return { results, pagination: page.facts(total) };
     },
-    findOne: async (id: unknown, params: Params = {}) =>
-      (await isHidden(id, params)) ? null : entityService.findOne(uid, id, fetched(params)),
+    async findOne(id: unknown, params: Params = {}) {
+      return (await isHidden(id, params)) ? null : entityService.findOne(uid, id, fetchedBy(this, params));
+    },
     create: (params: Params = {}) => entityService.create(uid, { ...params, data: publishedNow(params['data']) }),
     update: (id: unknown, params: Params = {}) => entityService.update(uid, id, params),
     delete: (id: unknown, params: Params = {}) => entityService.delete(uid, id, params),
@@ -80,8 +87,9 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
       : ((await entityService.findMany(uid, { locale, publicationState: 'preview' })) as Entity | null);
   const single = {
     // parameters of lists have no effect
-    find: ({ _q, start: _start, limit: _limit, ...params }: Params = {}) =>
-      entityService.findMany(uid, fetched(params)),
+    find({ _q, start: _start, limit: _limit, ...params }: Params = {}) {
+      return entityService.findMany(uid, fetchedBy(this, params));
+    },
     async createOrUpdate(params: Params = {}) {
       const stored = await storedIn(params);
       if (stored) return entityService.update(uid, stored.id, params);
@@ -98,7 +106,7 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
       return stored && entityService.delete(uid, stored.id, params);
     },
   };
-  return { getFetchParams: fetched, ...(type.kind === 'single' ? single : collection) };
+  return { getFetchParams, ...(type.kind === 'single' ? single : collection) };
 };
 
 interface AskedPage {
@@ -233,12 +241,12 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
       if (!runs('update')) return native().perform(ctx, type, 'update');
       const input = inputOf(ctx);
       const { id } = ctx.params;
-      return respondOne(ctx, 'update', (query, member) => member(id, { ...query, ...input }));
+      return respondOne(ctx, 'update', (query, member) => member(id, { ...query, ...input, ...matchOf(ctx) }));
     },
     async delete(ctx: CodeContext) {
       if (!runs('delete')) return native().perform(ctx, type, 'delete');
       const { id } = ctx.params;
-      return respondOne(ctx, 'delete', (query, member) => member(id, query));
+      return respondOne(ctx, 'delete', (query, member) => member(id, { ...query, ...matchOf(ctx) }));
     },
   };
   const single = {
@@ -249,15 +257,21 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
     async update(ctx: CodeContext) {
       if (!runs('update')) return native().perform(ctx, type, 'update');
       const input = inputOf(ctx);
-      return respondOne(ctx, 'createOrUpdate', (query, member) => member({ ...query, ...input }));
+      return respondOne(ctx, 'createOrUpdate', (query, member) => member({ ...query, ...input, ...matchOf(ctx) }));
     },
     async delete(ctx: CodeContext) {
       if (!runs('delete')) return native().perform(ctx, type, 'delete');
-      return respondOne(ctx, 'delete', (query, member) => member(query));
+      return respondOne(ctx, 'delete', (query, member) => member({ ...query, ...matchOf(ctx) }));
     },
   };
   // only actions are listed
   return Object.assign(Object.create(shared) as Members, type.kind === 'single' ? single : collection);
+};
+
+/** As in the server's own writes; what code gives in place of a context may have no headers. */
+const matchOf = ({ request }: Partial<Pick<CodeContext, 'request'>>): Params => {
+  const match = readPrecondition((request?.header ?? {}) as Parameters<typeof readPrecondition>[0]);
+  return match ? { [MATCH]: match } : {};
 };
 
 /** The whole query, with parameters that only the project knows, in the forms that the entity service knows. */

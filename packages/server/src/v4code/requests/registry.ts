@@ -8,6 +8,7 @@ import { CodeFault, type Faults } from '../loading/load.js';
 import {
   type Api,
   type Callable,
+  type CoreAction,
   coreActions,
   isCallable,
   type Members,
@@ -46,8 +47,8 @@ export interface Registry {
   hasController(uid: Uid): boolean;
   /** Whether the action is the core's own: no controller replaces or wraps it. */
   isCoreAction(uid: Uid, action: string): boolean;
-  /** Whether the service is the core's own. */
-  isCoreService(uid: Uid): boolean;
+  /** Whether the core's own service does all that its controller asks of it for the action. */
+  isCoreService(uid: Uid, action: CoreAction): boolean;
 }
 
 export interface RegistryDeps {
@@ -109,13 +110,13 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
     if (!type) throw new CodeFault(`${name}: there is no content type "${definition.uid}"`);
     const core = kind === 'controllers' ? deps.coreController(type) : deps.coreService(type);
     const original = { ...core };
-    if (definition.own === undefined) return { members: core, own: null, original };
+    if (definition.own === undefined) return { members: core, original };
     const own = overCore(core, definedBy(definition.own, strapi));
-    if (kind === 'services') return bound(own, kind);
+    if (kind === 'services') return { members: own, original };
     // the actions of the core are listed beside the project's own, whose object stays as it is: other servers may load it too
     const members: Record<string, unknown> = Object.assign(Object.create(own) as Members, original);
     for (const [action, it] of Object.entries(own)) members[action] = isCallable(it) ? it.bind(members) : it;
-    return { members, own, original };
+    return { members, original };
   };
 
   /** Actions are called without their object, so they are bound to it. */
@@ -123,7 +124,7 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
     if (kind === 'controllers')
       for (const [name, it] of Object.entries(members))
         if (isCallable(it)) (members as Record<string, unknown>)[name] = it.bind(members);
-    return { members, own: members, original: {} };
+    return { members, original: null };
   };
 
   const named = (group: 'policies' | 'middlewares', name: string, namespace: string): unknown => {
@@ -179,19 +180,17 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
         (coreActions as readonly string[]).includes(action) && controller !== null && isOwnOfCore(controller, action)
       );
     },
-    isCoreService: (uid) => {
+    isCoreService: (uid, action) => {
       const service = lookAt('services', uid);
-      return service === null || (service.own === null && isOriginal(service));
+      return service === null || isOriginalFor(service, action);
     },
   };
 };
 
 interface Built {
   readonly members: Members;
-  /** Null if the project's files add nothing to the core. */
-  readonly own: Members | null;
-  /** The members of the core as they were made: any code may replace them in `register` and later. */
-  readonly original: Members;
+  /** The members of the core below, as they were made: any code may replace them in `register` and later. Null without a core. */
+  readonly original: Members | null;
 }
 
 interface Made extends Built {
@@ -200,20 +199,28 @@ interface Made extends Built {
 }
 
 /** Whether an action is the core's own: the project's files have none, and no code has put one in its place. */
-const isOwnOfCore = ({ members, original }: Made, name: string): boolean => members[name] === original[name];
+const isOwnOfCore = ({ members, original }: Made, name: string): boolean =>
+  original !== null && members[name] === original[name];
 
 /**
- * Whether all members of a core service are still its own. Asked for every request, hence by name: in a loop over names each member
- * takes as long to find as all of them do here.
+ * Whether what an action asks of a service is the core's own still. Asked for every request, hence by name: in a loop over names each
+ * member takes as long to find as all of them do here.
  */
-const isOriginal = ({ members: now, original }: Made): boolean =>
-  now['find'] === original['find'] &&
-  now['findOne'] === original['findOne'] &&
-  now['create'] === original['create'] &&
-  now['update'] === original['update'] &&
-  now['delete'] === original['delete'] &&
-  now['createOrUpdate'] === original['createOrUpdate'] &&
-  now['getFetchParams'] === original['getFetchParams'];
+const isOriginalFor = ({ members: now, original }: Made, action: CoreAction): boolean => {
+  if (original === null) return false;
+  switch (action) {
+    case 'find':
+      return now['find'] === original['find'] && now['getFetchParams'] === original['getFetchParams'];
+    case 'findOne':
+      return now['findOne'] === original['findOne'] && now['getFetchParams'] === original['getFetchParams'];
+    case 'create':
+      return now['create'] === original['create'];
+    case 'update':
+      return now['update'] === original['update'] && now['createOrUpdate'] === original['createOrUpdate'];
+    case 'delete':
+      return now['delete'] === original['delete'];
+  }
+};
 
 /** `api::tool.tool` by its parts; empty ones for any other name. */
 const placeOf = (name: string): { readonly api: string; readonly local: string } => {

@@ -53,7 +53,7 @@ export const newUserReads = (deps: UserReadDeps): UserReads => {
       if (!lifecycles.hears(USER_UID, key.by === 'confirmationToken' ? 'FindMany' : 'FindOne')) return undefined;
       if (!inside) return lookUp(key);
       const { session, lock } = inside;
-      return lock().then(() => inScope(session, () => lookUp(key)));
+      return lock().then(() => inScope(session, () => lookUp(key), { title }));
     },
     read: (asked, session) => {
       const { id, caller } = asked;
@@ -68,7 +68,7 @@ export const newUserReads = (deps: UserReadDeps): UserReads => {
         const found = await entityService.findOne(USER_UID, id, params);
         return found && shown(found, caller);
       };
-      return session ? inScope(session, find) : find();
+      return session ? inScope(session, find, { title }) : find();
     },
     count: (asked) => {
       if (!lifecycles.hears(USER_UID, 'Count')) return undefined;
@@ -76,6 +76,9 @@ export const newUserReads = (deps: UserReadDeps): UserReads => {
     },
   };
 };
+
+/** What holds a transaction if a hook does not end. */
+const title = (): string => `a read of ${USER_UID}`;
 
 /** The condition under which v4 looks for a user. */
 const whereOf = (key: UserKey): Members => {
