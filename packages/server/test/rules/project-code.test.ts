@@ -888,6 +888,31 @@ Let such errors through, or do without what is not here. Where access does not d
     });
   });
 
+  it.each([
+    ['controllers', `catch (fault) { throw fault; }`, 'run'],
+    ['controllers', `catch ({ message }) { strapi.log.error(message); throw new Error(message); }`, 'run'],
+    ['controllers', `catch (fault) { if (fault.code) { log(fault); }\n    ctx.throw(500, fault) }`, 'run'],
+    ['controllers', `catch { return ctx.badRequest('no', { it: { is: 1 } }); }`, 'run'],
+    ['services', `catch (fault) { if (isOurs(fault)) throw fault; else throw other; }`, 'guard'],
+    ['controllers', `catch (fault) { if (fault.code) throw fault; }`, 'guard'],
+    ['controllers', `catch (fault) { if (fault.code)\n      throw fault; }`, 'guard'],
+    ['controllers', `catch (fault) { if (fault.code) { throw fault; } }`, 'guard'],
+    ['controllers', `catch (fault) { if (fault.code) return super.find(ctx); throw fault; }`, 'guard'],
+    ['controllers', `catch (fault) { ctx.badRequest('no'); }`, 'guard'],
+    ['controllers', `catch { throw 1; } try { own(); } catch {}`, 'guard'],
+    ['controllers', `catch ({ message = own(1) }) { throw message; }`, 'guard'],
+    ['policies', `catch { return false; }`, 'run'],
+    ['policies', `catch (fault) { throw fault; }`, 'run'],
+    ['policies', `catch { return ctx.forbidden(); }`, 'guard'],
+    ['policies', `catch { return true; }`, 'guard'],
+    ['controllers', `catch { return false; }`, 'guard'],
+  ])('code goes on after an error unless it always refuses: %s, %s', (folder, caught, expected) => {
+    const file = `src/api/book/${folder}/own.js`;
+    const source = `module.exports = { async run(ctx) { try { await strapi.db.connection('x'); } ${caught} } };`;
+    writeFiles(dir, { [file]: source });
+    expect(findCode(dir, running).find((it) => it.file === file)?.kind).toBe(expected);
+  });
+
   it('a plugin as v4 generates it is no guard, and one that guards others is', () => {
     const server = 'src/plugins/shop/server';
     const routes = `module.exports = [{ method: 'GET', path: '/', handler: 'myController.index', config: { policies: [], auth: false } }];`;

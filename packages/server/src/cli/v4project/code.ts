@@ -11,6 +11,7 @@ import { installedPlugins } from '../../v4code/loading/read-extensions.js';
 import { harmless, ofCore } from '../../v4code/plugins/absent.js';
 import { type Config, StartFault } from '../config.js';
 import { type AbsentUse, absentUses, describeUses, makesSessions, mayBeCaught } from './absent-uses.js';
+import { goesOnAfterErrors } from './caught-errors.js';
 import { codeTexts } from './code-texts.js';
 import {
   type CoreAction,
@@ -186,7 +187,7 @@ export const findCode = (
     absent.some(mayBeCaught) &&
     mayGuardFile.test(place) &&
     !accepting.some((name) => covers(name, file)) &&
-    catchesErrors.test(codeTexts(source).code);
+    goesOnAfterErrors(codeTexts(source).code, place);
   const keepsSessions = [...names, ...others].some(
     (file) => isCode(file) && makesSessions(withoutComments(textOf(projectDir, file))),
   );
@@ -302,16 +303,6 @@ const isPatch = /\.patch$/;
  */
 const mayGuardFile =
   /^src\/(?:(?:api\/[^/]+\/)?(?:policies|middlewares)\/|api\/[^/]+\/(?:(?:controllers|services)\/|index\.|content-types\/[^/]+\/lifecycles\.)|extensions\/|index\.)/;
-/** What it uses that is not here throws, and what it guards would be open to all. */
-const catchesErrors = new RegExp(
-  [
-    String.raw`\bcatch\s*[({]|\.\s*catch\b`,
-    String.raw`\bfinally\s*\{[^{}]*\breturn\b`,
-    String.raw`\ballSettled\s*\(|\b_\s*\.\s*attempt\s*\(`,
-    // a second argument
-    String.raw`\.\s*then\s*\((?:[^(),[\]{}]|\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})*,`,
-  ].join('|'),
-);
 /** What `strapi-server` of an extension imports: mostly its controllers and services. */
 const partOfExtension = /^src\/extensions\/(?:users-permissions|email|upload|i18n)\/(?!content-types\/)/;
 
