@@ -822,7 +822,39 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
       [`{ const RULE = 'plugin::acl.rule'; strapi.query(RULE).count(); }`, ['plugin::acl.rule']],
       [`strapi.query({ rule: 'plugin::acl.rule' }.rule).count()`, ['plugin::acl.rule']],
       [`(strapi.entityService as any).clone('api::book.book', 1)`, ['strapi.entityService.clone']],
+      // services, and what those lack that are here in part
+      [
+        `strapi.plugins['users-permissions'].services.providers.connect()`,
+        [`strapi.plugin('users-permissions').service('providers')`],
+      ],
+      [
+        `strapi.plugins.i18n?.services?.['iso-locales'].getIsoLocales()`,
+        [`strapi.plugin('i18n').service('iso-locales')`],
+      ],
+      [
+        `strapi.services['plugin::users-permissions.permission'].findPublicPermissions()`,
+        [`strapi.plugin('users-permissions').service('permission')`],
+      ],
+      [`strapi.service('admin::token').decodeJwtToken('')`, ['strapi.admin.services.token']],
+      [`strapi.service('admin::content-type')`, [`strapi.admin.services['content-type']`]],
+      [`strapi.admin.services['api-token'].getBy({})`, [`strapi.admin.services['api-token'].getBy`]],
+      [
+        `{ const tokens = strapi.service('admin::api-token'); await tokens.exists({}); return tokens?.hash(''); }`,
+        [`strapi.admin.services['api-token'].hash`],
+      ],
+      [`{ const { hash, exists } = strapi.admin.services['api-token']; }`, [`strapi.admin.services['api-token'].hash`]],
+      [
+        `(strapi as any).plugin('upload').service('upload')\n  .replace(1)`,
+        [`strapi.plugin('upload').service('upload').replace`],
+      ],
+      [
+        `strapi.service('plugin::users-permissions.users-permissions').getActions()`,
+        [`strapi.plugin('users-permissions').service('users-permissions').getActions`],
+      ],
       // here, switched off, none of v4's either, or a text
+      [`strapi.service('admin::user').exists({}) || strapi.admin.services.role.getSuperAdmin()`, []],
+      [`{ strapi.plugin('upload').service('upload').replace = () => 1; }`, []],
+      [`strapi.log.info("strapi.service('admin::token')")`, []],
       [`strapi.plugin('upload').service('upload').upload({})`, []],
       [`strapi.service('plugin::users-permissions.user').fetch(1)`, []],
       [`strapi.plugin('sentry').service('sentry').sendError(fault)`, []],

@@ -1,5 +1,6 @@
 /** Guards of v4 projects that ask parts of plugins which do not run here: none of them lets a request pass. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { absentMethods, absentServices } from '../../src/v4code/plugins/absent.js';
 import { type CodeProject, serveCode } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 
@@ -108,6 +109,27 @@ describe('Sentry, which is not here', () => {
     const { status, headers } = await served.json('GET', '/api/own');
     expect([status, headers['x-found']]).toEqual([400, ',true,https://x@sentry.example/1']);
     expect(served.logged.join('')).toMatch(/the shop is closed.*reports an error to Sentry/);
+    await served.close();
+  });
+});
+
+describe('what check names of the services of plugins and of the panel', () => {
+  it('throws an error when it is called', async () => {
+    const named = Object.entries({
+      ...absentMethods,
+      ...Object.fromEntries(
+        Object.entries(absentServices).flatMap(([plugin, names]) => names.map((it) => [`${plugin}.${it}`, ['any']])),
+      ),
+    }).flatMap(([service, methods]) => methods.map((it) => [service, it]));
+    const served = await serveCode('sqlite', {
+      'src/api/probe/routes/probe.js': `const named = ${JSON.stringify(named)};
+        const serviceOf = (name) => name.startsWith('admin.') ? strapi.service('admin::' + name.slice(6)) : strapi.service('plugin::' + name);
+        module.exports = { routes: [{ method: 'GET', path: '/probe', config: { auth: false }, handler: () => named.filter(([service, method]) => {
+          try { serviceOf(service)[method]({}); return true; } catch (fault) { return !/ is not available: /.test(fault.message); }
+        }) }] };`,
+    });
+    const { status, body } = await served.json('GET', '/api/probe');
+    expect([status, body]).toEqual([200, []]);
     await served.close();
   });
 });

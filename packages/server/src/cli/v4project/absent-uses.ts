@@ -1,7 +1,7 @@
 /** What files of a v4 project use of Strapi that is not here, as far as their text shows it. Code that gets there fails. */
 import escapeRegExp from 'lodash/escapeRegExp.js';
-import { absentServices } from '../../v4code/plugins/absent.js';
 import { absentMembers, UTILS } from '../../v4code/strapi-utils/missing.js';
+import { absentServicesIn } from './absent-services.js';
 import { codeTexts } from './code-texts.js';
 
 export interface AbsentUse {
@@ -29,6 +29,7 @@ export const absentUses = (file: string, source: string, { keepsSessions, plugin
   const named = [
     ...usesIn(text, code),
     ...pluginsIn(text, code, plugins),
+    ...absentServicesIn({ text, code }),
     ...(isOfPanel ? [] : policiesIn(text)),
     ...(meansSessions ? sessionsIn(code) : []),
   ];
@@ -184,15 +185,11 @@ const usesIn = (text: string, code: string): readonly Named[] => [
 const textOfName = (name: string, text: string): string | undefined =>
   new RegExp(`(?<![\\w$.])${escapeRegExp(name)}\\s*=\\s*['"\`]([^'"\`]+)`).exec(text)?.[1];
 
-/** Plugins by their names, their parts by uids, and services that those lack which the server stands for. */
+/** Plugins by their names, and their parts by uids. */
 const pluginsIn = (text: string, code: string, plugins: ReadonlySet<string>): readonly Named[] => [
   ...[...text.matchAll(pluginCall)]
-    .filter(({ 0: whole, index }) => isCode(whole, index, code))
-    .flatMap(({ 1: name = '', 2: service = '', index }) => {
-      const plugin = `strapi.plugin('${name}')`;
-      if (plugins.has(name)) return [{ what: plugin, index }];
-      return absentServices[name]?.includes(service) ? [{ what: `${plugin}.service('${service}')`, index }] : [];
-    }),
+    .filter(({ 0: whole, 1: name = '', index }) => plugins.has(name) && isCode(whole, index, code))
+    .map(({ 1: name, index }) => ({ what: `strapi.plugin('${name}')`, index })),
   ...[...code.matchAll(memberOf('strapi.plugins'))]
     .map(({ 1: dotted, 2: quoted, index }) => ({ name: dotted ?? quoted ?? '', index }))
     .filter(({ name }) => plugins.has(name))
@@ -205,24 +202,16 @@ const pluginsIn = (text: string, code: string, plugins: ReadonlySet<string>): re
     const plugin = textOfName(name, text);
     return plugin !== undefined && plugins.has(plugin) ? [{ what: `strapi.plugin('${plugin}')`, index }] : [];
   }),
-  ...[...text.matchAll(serviceByUid)]
-    .filter(
-      ({ 0: whole, 1: name = '', 2: service = '', index }) =>
-        isCode(whole, index, code) && absentServices[name]?.includes(service),
-    )
-    .map(({ 1: name, 2: service, index }) => ({ what: `strapi.plugin('${name}').service('${service}')`, index })),
   ...[...text.matchAll(uidOfPlugin)]
     .filter(({ 0: whole, 1: name = '', index }) => plugins.has(name) && isCode(whole, index, code))
     .map(({ 0: whole, index }) => ({ what: /plugin::[^'"`]+/.exec(whole)![0], index })),
 ];
 
 const pluginCall =
-  /(?<![\w$])strapi(?:\s+as\s+[\w.$]+\s*\))?\s*!?\??\.\s*plugin\s*(?:\?\.)?(?:<[^<>()]*>\s*)?\(\s*['"`]([^'"`]+)['"`]\s*\)(?:\s*!?\??\.\s*service\s*\(\s*['"`]([\w-]+)['"`]\s*\))?/g;
+  /(?<![\w$])strapi(?:\s+as\s+[\w.$]+\s*\))?\s*!?\??\.\s*plugin\s*(?:\?\.)?(?:<[^<>()]*>\s*)?\(\s*['"`]([^'"`]+)['"`]\s*\)/g;
 
 /** `strapi.plugin(NAME)` and `strapi.plugin<any>(NAME)`. */
 const pluginByName = /(?<![\w$])strapi\s*!?\??\.\s*plugin\s*(?:<[^<>()]*>\s*)?\(\s*([A-Za-z_$][\w$]*)\s*\)/g;
-
-const serviceByUid = /(?<![\w$])strapi\s*!?\??\.\s*service\s*\(\s*['"`]plugin::([\w-]+)\.([\w-]+)['"`]\s*\)/g;
 
 /** What a call is given, or a member is named by, or a name or a member of the file stands for. */
 const uidOfPlugin = /(?:[([:]|(?<![=!])=)\s*['"`]plugin::([\w@/-]+)\.[\w.-]+['"`]/g;

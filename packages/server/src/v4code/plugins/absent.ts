@@ -21,6 +21,47 @@ export const absentServices: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+/** What v4's services have besides, by plugin and service, where the server stands for a part of them; `admin` is the panel. */
+export const absentMethods = {
+  'users-permissions.role': ['deleteRole'],
+  'users-permissions.users-permissions': ['getActions', 'getRoutes', 'initialize', 'syncPermissions', 'updateUserRole'],
+  'upload.upload': [
+    ...['add', 'replace', 'update', 'enhanceFile', 'uploadImage', 'emitEvent'],
+    ...['getSettings', 'setSettings', 'getConfiguration', 'setConfiguration'],
+  ],
+  'i18n.locales': ['update', 'delete', 'setIsDefault', 'initDefaultLocale', 'deleteAllLocalizedEntriesFor'],
+  'admin.api-token': [
+    ...['checkSaltIsDefined', 'getBy', 'getById', 'getByName', 'hash', 'list', 'regenerate', 'revoke', 'update'],
+  ],
+  'admin.auth': ['checkCredentials', 'forgotPassword', 'resetPassword'],
+  'admin.permission': [
+    ...['cleanPermissionsInDatabase', 'createMany', 'createPermissionsManager', 'deleteByIds', 'deleteByRolesIds'],
+    ...['findMany', 'findUserPermissions', 'sanitizePermission'],
+  ],
+  'admin.role': [
+    ...[
+      'addPermissions',
+      'assignPermissions',
+      'checkRolesIdForDeletion',
+      'create',
+      'createRolesIfNoneExist',
+      'deleteByIds',
+    ],
+    ...[
+      'displayWarningIfNoSuperAdmin',
+      'findAllWithUsersCount',
+      'findOneWithUsersCount',
+      'getSuperAdminWithUsersCount',
+    ],
+    ...['getUsersCount', 'hasSuperAdminRole', 'resetSuperAdminPermissions', 'sanitizeRole', 'update'],
+  ],
+  'admin.user': [
+    ...['assignARoleToAll', 'countUsersWithoutRole', 'deleteById', 'deleteByIds', 'displayWarningIfUsersDontHaveRole'],
+    ...['findPage', 'findRegistrationInfo', 'getLanguagesInUse', 'register', 'resetPasswordByEmail', 'sanitizeUser'],
+    'updateById',
+  ],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
 /** Controllers of v4's plugins that the admin panel alone calls. */
 export const absentControllers: Readonly<Record<string, readonly string[]>> = {
   'users-permissions': ['contentmanageruser', 'settings'],

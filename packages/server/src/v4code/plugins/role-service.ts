@@ -1,4 +1,5 @@
 /** `strapi.plugin('users-permissions').service('role')`: roles with v4's tree of what they may do. */
+
 import deburr from 'lodash/deburr.js';
 import snakeCase from 'lodash/snakeCase.js';
 import type { Action } from '../../access/permissions.js';
@@ -9,6 +10,7 @@ import type { EntityService } from '../data/entity-service.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import { NotFoundError } from '../strapi-utils/errors.js';
 import { absent } from '../strapi-utils/missing.js';
+import { absentMethods } from './absent.js';
 
 export interface RoleServiceDeps {
   readonly entities: Entities;
@@ -48,7 +50,7 @@ export const roleService = ({ entities, entityService, offered }: RoleServiceDep
   };
 
   return {
-    ...absent("strapi.plugin('users-permissions').service('role')", ['deleteRole']),
+    ...absent("strapi.plugin('users-permissions').service('role')", absentMethods['users-permissions.role']),
     find,
     getRoles: find,
     findOne,

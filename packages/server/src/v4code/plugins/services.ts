@@ -1,4 +1,5 @@
 /** The services of v4's plugins, with what projects call of them. */
+
 import crypto from 'node:crypto';
 import type { SendMailOptions } from 'nodemailer';
 import { hashPassword, isPassword } from '../../access/passwords.js';
@@ -22,6 +23,7 @@ import type { CodeContext } from '../native.js';
 import { NotFoundError } from '../strapi-utils/errors.js';
 import { refused } from '../strapi-utils/guards.js';
 import { absent, missing } from '../strapi-utils/missing.js';
+import { absentMethods } from './absent.js';
 
 export interface ServiceDeps {
   readonly entities: Entities;
@@ -47,9 +49,7 @@ export const localesService = ({
   db,
   entityService,
 }: ServiceDeps): Record<string, unknown> => ({
-  ...absent("strapi.plugin('i18n').service('locales')", [
-    ...['update', 'delete', 'setIsDefault', 'initDefaultLocale', 'deleteAllLocalizedEntriesFor'],
-  ]),
+  ...absent("strapi.plugin('i18n').service('locales')", absentMethods['i18n.locales']),
   find: async ({ code }: { readonly code?: unknown } = {}) =>
     (await locales()).filter((it) => code === undefined || [code].flat().includes(it.code)),
   findById: async (id: unknown) => (await locales()).find((it) => it.id === Number(id)) ?? null,
@@ -104,9 +104,10 @@ export const userService = ({
 
 /** `strapi.plugin('users-permissions').service('users-permissions')`. */
 export const templateService = (): Record<string, unknown> => ({
-  ...absent("strapi.plugin('users-permissions').service('users-permissions')", [
-    ...['getActions', 'getRoutes', 'initialize', 'syncPermissions', 'updateUserRole'],
-  ]),
+  ...absent(
+    "strapi.plugin('users-permissions').service('users-permissions')",
+    absentMethods['users-permissions.users-permissions'],
+  ),
   template: (text: string, data: Members) => filled(text, data),
 });
 

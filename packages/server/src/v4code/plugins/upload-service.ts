@@ -1,4 +1,5 @@
 /** `strapi.plugin('upload').service('upload')`: stores files with their rows, those that code has in memory too. */
+
 import path from 'node:path';
 import { FOLDER_UID } from '../../media/folders.js';
 import { extensionOf, mediaTypeOf, newHash } from '../../media/naming.js';
@@ -9,6 +10,7 @@ import { opening, receivedFiles, withStaged } from '../data/files.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import { NotFoundError } from '../strapi-utils/errors.js';
 import { absent } from '../strapi-utils/missing.js';
+import { absentMethods } from './absent.js';
 import type { ServiceDeps } from './services.js';
 
 const NAME = "strapi.plugin('upload').service('upload')";
@@ -69,7 +71,7 @@ export const uploadService = ({ entities, entityService, media }: ServiceDeps): 
   });
 
   return {
-    ...absent(NAME, absentOfUpload),
+    ...absent(NAME, absentMethods['upload.upload']),
     upload,
     /** As the files of an entry: in the folder of API uploads. */
     uploadToEntity: ({ id, model, field }: Members, files: unknown) =>
@@ -134,6 +136,3 @@ const formatted = ({ filename, type, size }: GivenFile, info: Members, metas: Me
     ...(refId === undefined ? {} : { related: [{ id: refId, __type: ref, __pivot: { field } }] }),
   };
 };
-
-/** What v4's service has besides. */
-const absentOfUpload = [...['add', 'replace', 'getSettings', 'setSettings', 'getConfiguration', 'setConfiguration']];

@@ -373,9 +373,16 @@ export type MakeMiddleware = (
   about: Pick<ChainDeps, 'strapi' | 'dir'> & { readonly where: string; readonly name: unknown },
 ) => Middleware;
 
+const goOn: Middleware = (_ctx, next) => next();
+
 export const middlewareOf: MakeMiddleware = (factory, config, { strapi, dir, where, name }) => {
   try {
-    return makeGuard(factory, () => factory(config, { strapi }) as Middleware);
+    return makeGuard(factory, () => {
+      // one that only adds routes, say, gives none
+      const made = factory(config, { strapi }) ?? goOn;
+      if (!isCallable(made)) throw new TypeError('it gives no function of ctx and next');
+      return made as Middleware;
+    });
   } catch (fault) {
     const what = `the middleware ${JSON.stringify(name)} cannot be made`;
     throw new CodeFault(describeFault(fault, dir, { file: where, what }), { cause: fault });

@@ -1,0 +1,94 @@
+/** Services of v4's plugins and panel, and members of them, that a file uses and that are not here, by whatever spelling. */
+import escapeRegExp from 'lodash/escapeRegExp.js';
+import { absentMethods, absentServices } from '../../v4code/plugins/absent.js';
+import { absentMembers } from '../../v4code/strapi-utils/missing.js';
+import type { CodeTexts } from './code-texts.js';
+
+interface Used {
+  /** `strapi.plugin('upload').service('upload').replace` */
+  readonly what: string;
+  readonly index: number;
+}
+
+export const absentServicesIn = ({ text, code }: CodeTexts): readonly Used[] => {
+  const plain = plainly(text);
+  return spellings.flatMap((spelling) =>
+    [...plain.matchAll(spelling)]
+      // the calls are code, and what they are given is text
+      .filter(({ index }) => code[index] === 's')
+      .flatMap((found) => usesOf(serviceOf(found), found, plain)),
+  );
+};
+
+interface Service {
+  readonly owner: string;
+  readonly name: string;
+}
+
+const serviceOf = ({ groups = {} }: RegExpExecArray): Service => ({
+  owner: groups['plugin'] ?? groups['member'] ?? 'admin',
+  name: groups['service'] ?? groups['key'] ?? '',
+});
+
+const usesOf = (service: Service, { 0: whole, index }: RegExpExecArray, text: string): readonly Used[] => {
+  const { owner, name } = service;
+  const described = nameOf(service);
+  const isAbsent =
+    owner === 'admin' ? absentMembers['strapi.admin.services'].has(name) : absentServices[owner]?.includes(name);
+  if (isAbsent) return [{ what: described, index }];
+  const methods: Readonly<Record<string, readonly string[]>> = absentMethods;
+  const absent = methods[`${owner}.${name}`];
+  if (!absent) return [];
+  return membersAt(text, index, index + whole.length)
+    .filter((it) => absent.includes(it.name))
+    .map((it) => ({ what: `${described}.${it.name}`, index: it.index }));
+};
+
+const nameOf = ({ owner, name }: Service): string => {
+  if (owner !== 'admin') return `strapi.plugin('${owner}').service('${name}')`;
+  return `strapi.admin.services${/^\w+$/.test(name) ? `.${name}` : `['${name}']`}`;
+};
+
+interface Member {
+  readonly name: string;
+  readonly index: number;
+}
+
+/** What of an object the file names: behind it, taken out of it, or by the name that it gives to the object. */
+const membersAt = (text: string, start: number, end: number): readonly Member[] => {
+  const direct = /\s*\.\s*([\w$]+)(?!\s*=[^=>])/y;
+  direct.lastIndex = end;
+  const [, name] = direct.exec(text) ?? [];
+  if (name !== undefined) return [{ name, index: start }];
+  const before = text.slice(Math.max(0, start - DECLARATION_LENGTH), start);
+  const [, list] = /\{([^{}]*)\}\s*=\s*$/.exec(before) ?? [];
+  if (list !== undefined)
+    return [...list.matchAll(/([\w$]+)(?:\s*:\s*[\w$]+)?/g)].map(([, it = '']) => ({ name: it, index: start }));
+  const [, local] = /\b(?:const|let|var)\s+([\w$]+)\s*=\s*$/.exec(before) ?? [];
+  if (local === undefined) return [];
+  const uses = new RegExp(`(?<![\\w$.])${escapeRegExp(local)}\\s*\\.\\s*([\\w$]+)`, 'g');
+  return [...text.matchAll(uses)].map(({ 1: it = '', index }) => ({ name: it, index }));
+};
+
+const DECLARATION_LENGTH = 400;
+
+/** With one way to name a member, each character in its place: `strapi?.plugins['upload']` is `strapi .plugins.upload`. */
+const plainly = (text: string): string =>
+  text
+    .replaceAll(
+      /\((\s*strapi)(\s+as\s+[\w.$]+\s*\))/g,
+      (_all, name: string, type: string) => ` ${name}${' '.repeat(type.length)}`,
+    )
+    .replaceAll(/\?\.(?=\s*\[)/g, '  ')
+    .replaceAll(/[?!]\./g, ' .')
+    .replaceAll(/\[\s*['"`]([\w-]+)['"`]\s*\]/g, (it, name: string) => `.${name}`.padEnd(it.length));
+
+const given = (form: string): string => String.raw`\s*(?:<[^<>()]*>\s*)?[([]\s*['"\x60]${form}['"\x60]\s*[)\]]`;
+const plugin = String.raw`\.\s*(?:plugin${given('(?<plugin>[\\w-]+)')}|plugins\s*\.\s*(?<member>[\w-]+))`;
+const service = String.raw`\.\s*(?:service${given('(?<service>[\\w-]+)')}|services\s*\.\s*(?<key>[\w-]+))`;
+
+const spellings: readonly RegExp[] = [
+  String.raw`${plugin}\s*${service}`,
+  String.raw`\.\s*services?${given('(?:plugin::(?<plugin>[\\w-]+)\\.|admin::)(?<service>[\\w-]+)')}`,
+  String.raw`\.\s*admin\s*\.\s*services\s*\.\s*(?<service>[\w-]+)`,
+].map((it) => new RegExp(String.raw`(?<![\w$])strapi\s*${it}`, 'g'));
