@@ -193,7 +193,7 @@ export const configSchema = z.strictObject({
         .array(z.string())
         .default([])
         .describe(
-          'Files or folders of v4 code that are not to run, such as src/api/note/routes/note.js, and middlewares as config/middlewares names them, such as plugin::rest-cache.recv. The start is refused while code that may restrict access and does not run is not listed. A listed router with only or except serves every action.',
+          'Files or folders of v4 code that are not to run, such as src/api/note/routes/note.js, and middlewares as config/middlewares names them, such as plugin::rest-cache.recv, and packages of plugins. The start is refused while code that may restrict access and does not run is not listed. A listed router with only or except serves every action.',
         ),
       acceptCode: z
         .array(z.string())

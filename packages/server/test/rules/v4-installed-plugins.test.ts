@@ -2,11 +2,14 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findCode } from '../../src/cli/v4project/code.js';
 import { findPackages, findPlugins } from '../../src/cli/v4project/plugins.js';
 import { readV4Settings, withPackages } from '../../src/cli/v4project/settings.js';
 import { readExtensions } from '../../src/v4code/loading/read-extensions.js';
 import { newFolder } from '../world/folders.js';
 import { writeFiles } from '../world/schemas.js';
+
+const none: ReadonlySet<string> = new Set();
 
 let dir: string;
 beforeEach(() => {
@@ -21,6 +24,30 @@ const plugin = (folder: string, name: string, source: string): Readonly<Record<s
 
 describe('plugins of a workspace', () => {
   const middleware = 'module.exports = { register({ strapi }) { strapi.server.use(() => {}); } };';
+
+  it('refuse the start if they may guard, until the configuration lists them, and by what they are called', () => {
+    const populate = `strapi.db.lifecycles.subscribe((event) => { if (event.action === 'beforeFindMany') event.params.populate = f(event); })`;
+    const names = ['guard', 'other', 'strapi-plugin-populate-deep'];
+    writeFiles(dir, {
+      'package.json': JSON.stringify({ dependencies: Object.fromEntries(names.map((it) => [it, '1'])) }),
+      ...plugin('.', 'guard', middleware),
+      ...plugin('.', 'other', populate),
+      ...plugin('.', 'strapi-plugin-populate-deep', populate),
+    });
+    const guards = (...ignored: string[]): readonly string[] =>
+      withPackages([], {}, findPackages(dir), new Set(ignored)).flatMap((it) => (it.isGuard ? [it.v4Name] : []));
+    expect(guards()).toEqual(['plugins.guard', 'plugins.other']);
+    expect(guards('guard')).toEqual(['plugins.other']);
+    expect(guards('guard', 'other')).toEqual([]);
+    expect(withPackages([], {}, findPackages(dir), none)[0]!.note).toBe(
+      `the package guard does not run: once nothing depends on it, list it in dovetail.config, project: { ignoreCode: ['guard'] }`,
+    );
+    const found = { runCode: true, acceptCode: [] };
+    expect(() => findCode(dir, { ...found, ignoreCode: ['guard', 'other'] })).not.toThrow();
+    expect(() => findCode(dir, { ...found, ignoreCode: ['gaurd'] })).toThrow(
+      `project.ignoreCode: no code file matches "gaurd"; did you mean "guard"?`,
+    );
+  });
 
   it('are found where Node finds them, in folders above the project', async () => {
     const project = path.join(dir, 'apps/cms');
@@ -42,14 +69,14 @@ describe('plugins of a workspace', () => {
 
   it('are named if they are not there at all, unless config/plugins switches them off', () => {
     writeFiles(dir, { 'package.json': JSON.stringify({ dependencies: { 'strapi-plugin-gone': '1' } }) });
-    expect(withPackages([], {}, findPackages(dir))).toEqual([
+    expect(withPackages([], {}, findPackages(dir), none)).toEqual([
       expect.objectContaining({
         v4Name: 'plugins.gone',
         isGuard: false,
         note: 'the package strapi-plugin-gone is not installed, so nothing tells whether it restricts access: install it, or remove it from package.json',
       }),
     ]);
-    expect(withPackages([], { gone: { enabled: false } }, findPackages(dir))).toEqual([]);
+    expect(withPackages([], { gone: { enabled: false } }, findPackages(dir), none)).toEqual([]);
   });
 
   it('are named once, by the name that config/plugins has for them', () => {
@@ -57,14 +84,14 @@ describe('plugins of a workspace', () => {
     writeFiles(dir, { 'package.json': JSON.stringify({ dependencies: { [name]: '3' } }) });
     const given = { [name]: { config: { defaultDepth: 3 } } };
     const settings = readV4Settings({ dir, ignored: new Set(), part: (it) => (it === 'plugins' ? given : undefined) });
-    const found = withPackages(settings, given, findPackages(dir)).map((it) => it.v4Name);
+    const found = withPackages(settings, given, findPackages(dir), none).map((it) => it.v4Name);
     expect(found.filter((it) => it.startsWith('plugins.'))).toEqual([`plugins.${name}`]);
   });
 
   it('are named in one line if their names do not tell whether they are plugins', () => {
     const dependencies = { '@my/access-list': '1', axios: '1', pg: '8', 'strapi-provider-email-x': '1' };
     writeFiles(dir, { 'package.json': JSON.stringify({ dependencies }) });
-    expect(withPackages([], {}, findPackages(dir))).toEqual([
+    expect(withPackages([], {}, findPackages(dir), none)).toEqual([
       expect.objectContaining({
         v4Name: 'dependencies',
         isGuard: false,

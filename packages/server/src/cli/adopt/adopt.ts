@@ -39,8 +39,8 @@ import {
   unservedActions,
   verdictOf,
 } from '../v4project/code.js';
-import { findPlugins } from '../v4project/plugins.js';
-import { settingGuards } from '../v4project/settings.js';
+import { findPackages, findPlugins } from '../v4project/plugins.js';
+import { settingGuards, withPackages } from '../v4project/settings.js';
 import { instantOf, readContents, readPublicActions } from './contents.js';
 import { findHazards } from './hazards.js';
 import { printReport } from './print.js';
@@ -104,7 +104,9 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
       message: `The start reads config/, and it cannot be evaluated: ${faults.join('; ')}`,
       cure: 'Mend the files, or set the variables that they need.',
     });
-  const guards = isRead ? settingGuards(v4Settings, given) : [];
+  const ignored = new Set(given.config.project.ignoreCode);
+  const ofPackages = withPackages([], v4.part('plugins').value, findPackages(project.dir), ignored);
+  const guards = isRead ? settingGuards([...v4Settings, ...ofPackages], given) : [];
   if (guards.length > 0)
     obstacles.push({
       code: 'settings.guards',

@@ -24,6 +24,7 @@ import {
   routerCall,
 } from './core-code.js';
 import { changesReads as changesReadsBy, guardsOthers, replacesControllers } from './guard-texts.js';
+import { findPackages } from './plugins.js';
 
 export interface CodeFile {
   /** Relative to the project folder, with forward slashes. */
@@ -170,11 +171,12 @@ export const findCode = (
   const covers = (name: string, file: string): boolean => file === name || file.startsWith(`${name}/`);
   const [ignoring, accepting] = [ignoreCode, acceptCode].map((given) => given.map(placeGiven)) as [string[], string[]];
   const middlewareNames = namesOfMiddlewares(projectDir);
+  const packageNames = findPackages(projectDir).plugins.map((it) => it.packageName);
   for (const name of ignoring) {
-    if (middlewareNames.includes(name) || names.some((file) => covers(name, file))) continue;
+    if ([...middlewareNames, ...packageNames].includes(name) || names.some((file) => covers(name, file))) continue;
     const [what, near] = name.includes('::')
       ? ['middleware of config/middlewares', middlewareNames]
-      : ['code file', names];
+      : ['code file', [...names, ...packageNames]];
     throw new StartFault(`project.ignoreCode: no ${what} matches "${name}"${orNearest(name, near)}`);
   }
   const isOfProject = (file: string): boolean => !names.some((it) => covers(file, it)) && !plugins.isOfPanel(file);

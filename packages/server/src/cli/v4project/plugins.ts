@@ -75,7 +75,9 @@ export const findPackages = (dir: string): FoundPackages => {
   return {
     plugins: found.flatMap(({ packageName, folder }): readonly InstalledPlugin[] => {
       const name = folder === null ? nameByPackage(packageName) : pluginName(dir, packageName);
-      return name === null ? [] : [{ name, packageName, mayGuard: folder === null ? null : mayGuard(folder) }];
+      return name === null
+        ? []
+        : [{ name, packageName, mayGuard: folder === null ? null : !noGuards.has(packageName) && mayGuard(folder) }];
     }),
     unknown: found
       .filter(({ packageName, folder }) => folder === null && nameByPackage(packageName) === null)
@@ -83,6 +85,9 @@ export const findPackages = (dir: string): FoundPackages => {
       .filter((it) => !noPlugin.test(it)),
   };
 };
+
+/** What their text shows to come between requests and answers only gives these another form, or more of what the caller may see. */
+const noGuards: ReadonlySet<string> = new Set(['strapi-plugin-populate-deep', 'strapi-plugin-transformer']);
 
 /** What v4 itself puts into a package.json, and providers. */
 const noPlugin =

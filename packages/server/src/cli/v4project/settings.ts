@@ -458,6 +458,7 @@ export const withPackages = (
   settings: readonly V4Setting[],
   given: unknown,
   { plugins: found, unknown }: FoundPackages,
+  ignored: ReadonlySet<string>,
 ): readonly V4Setting[] => {
   // what is not installed may call itself by the name of its package, as config/plugins tells
   const named = found.map((it) =>
@@ -476,8 +477,8 @@ export const withPackages = (
         packageName,
         mayGuard === null
           ? `the package ${packageName} is not installed, so nothing tells whether it restricts access: install it, or remove it from package.json`
-          : `the package ${packageName} does not run${mayGuard ? ': switch it off in config/plugins, or remove it' : ''}`,
-        { isGuard: mayGuard === true },
+          : `the package ${packageName} does not run${mayGuard ? `: once nothing depends on it, list it in dovetail.config, project: { ignoreCode: ['${packageName}'] }` : ''}`,
+        { isGuard: mayGuard === true && !ignored.has(packageName) },
       ),
     ),
     ...(unknown.length === 0 ? [] : [notSupported('dependencies', unknown, notInstalled(unknown))]),
