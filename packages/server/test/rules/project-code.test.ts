@@ -945,6 +945,41 @@ Let such errors through, or do without what is not here. Where access does not d
     expect(findCode(dir, running).find((it) => it.file === file)?.kind).toBe(expected);
   });
 
+  it('code that goes on after errors of a service or of what it imports stops the start, until it is accepted', () => {
+    const knex = `module.exports = ({ strapi }) => ({ async owns() { return strapi.db.connection('x'); } });`;
+    const catching = (body: string): string =>
+      `${body}; module.exports = { async find(ctx) { try { await own(); } catch {} return 1; } };`;
+    const guards = (given: Files, acceptCode: string[] = []): readonly string[] => {
+      writeFiles(dir, given);
+      const found = findCode(dir, { ...running, acceptCode });
+      for (const file of Object.keys(given)) fs.rmSync(path.join(dir, file));
+      return found.flatMap((it) => (it.kind === 'guard' ? [describeCode(it)] : []));
+    };
+    const service = 'src/api/book/services/own.js';
+    const controllers = 'src/api/book/controllers';
+    const said = (file: string): readonly string[] => [
+      expect.stringContaining(
+        `catches errors, and strapi.db.connection in line 1 of ${file} is not here, and throws an error when used`,
+      ) as string,
+    ];
+    const ofOwnApi = {
+      [service]: knex,
+      [`${controllers}/a.js`]: catching(`const own = () => strapi.service(NAME).owns()`),
+    };
+    expect(guards(ofOwnApi)).toEqual(said(service));
+    for (const accepted of [service, `${controllers}/a.js`]) expect(guards(ofOwnApi, [accepted])).toEqual([]);
+    const byUid = catching(`const own = () => strapi.service('api::book.own').owns()`);
+    expect(guards({ [service]: knex, 'src/policies/a.js': byUid })).toEqual(said(service));
+    const lib = 'src/lib/rows.js';
+    const imports = catching(`const own = require('../lib/rows')`);
+    expect(guards({ [lib]: knex, 'src/policies/a.js': imports })).toEqual(said(lib));
+    // neither calls it, or lets the error through
+    expect(guards({ [service]: knex, 'src/policies/a.js': catching(`const own = f`) })).toEqual([]);
+    expect(
+      guards({ [service]: knex, [`${controllers}/a.js`]: byUid.replace('{}', '(fault) { throw fault; }') }),
+    ).toEqual([]);
+  });
+
   it('a plugin as v4 generates it is no guard, and one that guards others is', () => {
     const server = 'src/plugins/shop/server';
     const routes = `module.exports = [{ method: 'GET', path: '/', handler: 'myController.index', config: { policies: [], auth: false } }];`;

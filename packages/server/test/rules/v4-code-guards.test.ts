@@ -1203,6 +1203,8 @@ describe('what guards begin and others do', () => {
   };
   beforeAll(async () => {
     served = await serveCode('sqlite', {
+      // those that catch what others throw
+      'dovetail.config.json': JSON.stringify({ project: { acceptCode: ['src/api/hit'] } }),
       ...typeFile('hit', { title: text }),
       'src/api/hit/routes/own.js': `module.exports = { routes: [ ${Object.entries(routes)
         .map(

@@ -600,7 +600,7 @@ describe('what is not obeyed', () => {
     [
       'an installed plugin that adds middlewares',
       installed,
-      /plugins\.my-auth: the package my-auth does not run: switch it off in config\/plugins, or remove it; it may restrict/,
+      /plugins\.my-auth: the package my-auth does not run: once nothing depends on it, list it in dovetail\.config, project: \{ ignoreCode: \['my-auth'\] \}; it may restrict/,
     ],
     [
       'an origin that cannot be read',

@@ -9,6 +9,8 @@ export interface AbsentUse {
   readonly what: string;
   /** Counted from 1. */
   readonly line: number;
+  /** Where it stands in another file, which this one calls. */
+  readonly file?: string;
 }
 
 interface Project {
@@ -284,7 +286,7 @@ const ofPanel =
 
 /** @param said what is said of one, and of several. */
 const described = (uses: readonly AbsentUse[], said: readonly [one: string, several: string]): string => {
-  const each = uses.map(({ what, line }) => `${what} in line ${line}`);
+  const each = uses.map(({ what, line, file }) => `${what} in line ${line}${file === undefined ? '' : ` of ${file}`}`);
   if (each.length < 2) return each.map((it) => `${it} ${said[0]}`).join('');
   return `${each.slice(0, -1).join(', ')} and ${each.at(-1)} ${said[1]}`;
 };

@@ -224,7 +224,35 @@ export const findCode = (
     const isGuard = partOfExtension.test(file) && failsOpen(file, file, source, absent);
     return { file, kind: isGuard ? 'guard' : 'unused', ignored: false, absent };
   });
-  return [...known, ...imported].sort((a, b) => (a.file < b.file ? -1 : 1));
+  const all = [...known, ...imported];
+  const isAccepted = (file: string): boolean => accepting.some((name) => covers(name, file));
+  const failing = all.filter(
+    (it) => !it.ignored && it.kind !== 'guard' && it.absent.some(mayBeCaught) && !isAccepted(it.file),
+  );
+  const throughOthers = (it: CodeFile): CodeFile => {
+    if (failing.length === 0 || it.kind !== 'run' || it.ignored || !mayGuardFile.test(it.file) || isAccepted(it.file))
+      return it;
+    const source = textOf(projectDir, it.file);
+    if (!goesOnAfterErrors(codeTexts(source).code, it.file)) return it;
+    const called = calledBy(projectDir, it.file, source);
+    const absent = failing
+      .filter(({ file }) => file !== it.file && called(file))
+      .flatMap(({ file, absent: uses }) => uses.filter(mayBeCaught).map((use) => ({ ...use, file })));
+    return absent.length === 0 ? it : { ...it, kind: 'guard', absent };
+  };
+  return all.map(throughOthers).sort((a, b) => (a.file < b.file ? -1 : 1));
+};
+
+/** Which files of the project a file imports, or calls as services, as far as its text shows it: by their uids, or as those of its own API. */
+const calledBy = (projectDir: string, file: string, source: string): ((other: string) => boolean) => {
+  const imported = importedBy(projectDir, file, source);
+  const text = withoutComments(source);
+  const [, api] = /^src\/api\/([^/]+)\//.exec(file) ?? [];
+  return (other) => {
+    const [, folder, name] = /^src\/api\/([^/]+)\/services\/([^/]+?)\.\w+$/.exec(other) ?? [];
+    if (folder === undefined) return imported.has(other);
+    return text.includes(`api::${folder}.${name}`) || (folder === api && /\bservices?\b/.test(text));
+  };
 };
 
 /** From the folder of the project. */
@@ -379,7 +407,11 @@ const importsGuard = (
 const registers = /^src\/(?:extensions|plugins|index\.|api\/[^/]+\/index\.)/;
 
 /** The text, and those of the files of the project that it imports by their places. */
-const withImported = (projectDir: string, file: string, source: string): string => {
+const withImported = (projectDir: string, file: string, source: string): string =>
+  [...importedBy(projectDir, file, source).values()].join('\n');
+
+/** Texts by file, its own among them. */
+const importedBy = (projectDir: string, file: string, source: string): ReadonlyMap<string, string> => {
   const texts = new Map([[file, source]]);
   for (const [at, text] of texts)
     for (const [, given = ''] of withoutComments(text).matchAll(importsPlace)) {
@@ -388,7 +420,7 @@ const withImported = (projectDir: string, file: string, source: string): string 
       for (const it of [place, `${place}/index`].flatMap((one) => filesAt(projectDir, one.split('/'))))
         if (!texts.has(it)) texts.set(it, textOf(projectDir, it));
     }
-  return [...texts.values()].join('\n');
+  return texts;
 };
 
 const importsPlace = /(?:\brequire\(|\bfrom|\bimport\(?)\s*['"`](\.{1,2}(?:\/[^'"`]*)?)['"`]/g;
