@@ -1,8 +1,8 @@
 /** Whether a file goes on where something in it has thrown an error, as far as its text shows: what it guards would be open to all. */
 
-/** @param code without comments and texts. @param place of the file, as v4 names folders. */
-export const goesOnAfterErrors = (code: string, place: string): boolean =>
-  elsewhere.test(code) || [...code.matchAll(/\bcatch\s*(?=[({])/g)].some((it) => !refuses(blockAt(code, it), place));
+/** @param code without comments and texts. */
+export const goesOnAfterErrors = (code: string): boolean =>
+  elsewhere.test(code) || [...code.matchAll(/\bcatch\s*(?=[({])/g)].some((it) => !throwsAgain(blockAt(code, it)));
 
 const elsewhere = new RegExp(
   [
@@ -39,34 +39,14 @@ const blockAt = (code: string, { index, 0: word }: RegExpExecArray): Block | nul
   return null;
 };
 
-/** Whether the block ends in an error or a refusal, whatever happens in it. */
-const refuses = (block: Block | null, place: string): boolean => {
-  if (block === null) return false;
-  const returned = place.includes('policies/')
-    ? String.raw`false\b`
-    : String.raw`ctx\s*\.\s*(?:${refusals.join('|')})\s*\(`;
-  const refusal = String.raw`(?:throw\b|(?:return\s+)?ctx\s*\.\s*throw\s*\(|return\s+${returned})`;
+/**
+ * Whether the block ends in another error, whatever happens in it. What it returns instead, be it `ctx.forbidden()`, is up to whoever called
+ * the function that it is in.
+ */
+const throwsAgain = (block: Block | null): boolean =>
+  block !== null &&
   // behind a condition it would not be the end of all of it
-  const isAtTop = new RegExp(String.raw`(?:^|[;}])\s*${refusal}`).test(block.top);
-  return isAtTop && !/\b(?:return|break|continue|yield)\b/.test(block.inside.replaceAll(new RegExp(refusal, 'g'), ''));
-};
+  new RegExp(String.raw`(?:^|[;}])\s*${thrown}`).test(block.top) &&
+  !/\b(?:return|break|continue|yield)\b/.test(block.inside.replaceAll(new RegExp(thrown, 'g'), ''));
 
-/** Helpers of `ctx` whose answer is an error. In a policy they do not refuse: it passes unless it returns false or throws. */
-const refusals = [
-  'badRequest',
-  'unauthorized',
-  'paymentRequired',
-  'forbidden',
-  'notFound',
-  'methodNotAllowed',
-  'notAcceptable',
-  'conflict',
-  'gone',
-  'unprocessableEntity',
-  'locked',
-  'tooManyRequests',
-  'internalServerError',
-  'notImplemented',
-  'badGateway',
-  'serviceUnavailable',
-];
+const thrown = String.raw`(?:throw\b|(?:return\s+)?ctx\s*\.\s*throw\s*\()`;

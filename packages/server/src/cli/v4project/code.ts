@@ -189,7 +189,7 @@ export const findCode = (
     absent.some(mayBeCaught) &&
     mayGuardFile.test(place) &&
     !accepting.some((name) => covers(name, file)) &&
-    goesOnAfterErrors(codeTexts(source).code, place);
+    goesOnAfterErrors(codeTexts(source).code);
   const keepsSessions = [...names, ...others].some(
     (file) => isCode(file) && makesSessions(withoutComments(textOf(projectDir, file))),
   );
@@ -233,7 +233,7 @@ export const findCode = (
     if (failing.length === 0 || it.kind !== 'run' || it.ignored || !mayGuardFile.test(it.file) || isAccepted(it.file))
       return it;
     const source = textOf(projectDir, it.file);
-    if (!goesOnAfterErrors(codeTexts(source).code, it.file)) return it;
+    if (!goesOnAfterErrors(codeTexts(source).code)) return it;
     const called = calledBy(projectDir, it.file, source);
     const absent = failing
       .filter(({ file }) => file !== it.file && called(file))

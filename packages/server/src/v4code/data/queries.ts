@@ -1,5 +1,4 @@
 /** Parameters of `entityService` and `db.query` as query objects of the read line. Project code is read leniently, as v4 reads it. */
-
 import isEmpty from 'lodash/isEmpty.js';
 import mapValues from 'lodash/mapValues.js';
 import { limits } from '../../limits.js';

@@ -1,5 +1,4 @@
 /** `strapi.plugin('users-permissions').service('role')`: roles with v4's tree of what they may do. */
-
 import deburr from 'lodash/deburr.js';
 import snakeCase from 'lodash/snakeCase.js';
 import type { Action } from '../../access/permissions.js';

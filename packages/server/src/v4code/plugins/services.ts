@@ -1,5 +1,4 @@
 /** The services of v4's plugins, with what projects call of them. */
-
 import crypto from 'node:crypto';
 import type { SendMailOptions } from 'nodemailer';
 import { hashPassword, isPassword } from '../../access/passwords.js';

@@ -1,5 +1,4 @@
 /** `strapi.plugin('upload').service('upload')`: stores files with their rows, those that code has in memory too. */
-
 import path from 'node:path';
 import { FOLDER_UID } from '../../media/folders.js';
 import { extensionOf, mediaTypeOf, newHash } from '../../media/naming.js';

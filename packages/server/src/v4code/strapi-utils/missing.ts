@@ -1,5 +1,4 @@
 /** What v4 has and this server does not: whoever uses it gets an error that names it. */
-
 import { ineffective, missed } from './guards.js';
 
 export const missing = (what: string): Error =>
