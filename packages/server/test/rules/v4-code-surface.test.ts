@@ -580,6 +580,9 @@ describe.each(dialects)('what code finds on %s', (dialect) => {
     expect(await thrown(`${given} importDefault()`)).toContain(
       "require('@strapi/utils').importDefault is not available",
     );
+    const taken = `${given} const { convertSortQueryParams: sort } = convertQueryParams;`;
+    expect(await run(`${taken} return typeof sort`)).toBe('function');
+    expect(await thrown(`${taken} sort()`)).toContain('.convertSortQueryParams is not available');
     expect(await thrown(`${given} convertQueryParams.convertSortQueryParams()`)).toContain(
       "require('@strapi/utils').convertQueryParams.convertSortQueryParams is not available",
     );

@@ -128,13 +128,13 @@ export const absent = (of: string, names: readonly string[]): Record<string, () 
     ]),
   );
 
-/** A function or class of v4 that can be passed on, and throws when it or a member of it is used. */
+/** A function or class of v4 that can be passed on, and taken apart, and throws when it or a member of it is called. */
 export const absentFunction = (name: string): unknown =>
   new Proxy(() => undefined, {
     get: (target, key, receiver) => {
       if (typeof key === 'symbol' || key in target || key === 'then' || key === 'toJSON' || key === '__esModule')
         return Reflect.get(target, key, receiver) as unknown;
-      throw missing(`${name}.${key}`);
+      return absentFunction(`${name}.${key}`);
     },
     apply: () => {
       throw missing(name);
