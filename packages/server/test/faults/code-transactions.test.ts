@@ -1,23 +1,13 @@
 /** Transactions of project code that are run again, that enclose what the server answers by itself, and that do not end. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/limits.js';
-import { uniqueLock } from '../../src/write/plan.js';
 import { allowing, type CodeProject, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
+import { crossingCodes, meeting } from '../world/lock-circles.js';
 
 const text = { type: 'string' };
 
-const lockOf = (code: string): string => uniqueLock({ table: 'tickets' }, { column: 'code', type: 'string' }, code);
-/** Another value with the same lock. */
-const besides = (value: string, prefix: string): string => {
-  for (let i = 0; ; i++) if (lockOf(`${prefix}${i}`) === lockOf(value)) return `${prefix}${i}`;
-};
-/** What two hooks store: the locks of one are those of the other, in the other order. */
-const codesOf = (kind: string) => ({
-  one: [`${kind}-1`, `${kind}-2`],
-  other: [besides(`${kind}-2`, `${kind}-x`), besides(`${kind}-1`, `${kind}-y`)],
-});
-const codes = { rows: codesOf('rows'), part: codesOf('part') };
+const codes = { rows: crossingCodes('rows'), part: crossingCodes('part') };
 
 const resetCode = 'c'.repeat(128);
 const password = 'Passw0rd!';
@@ -34,15 +24,7 @@ const types = {
     attributes: { label: text },
   }),
   'src/index.js': `
-    const waiting = new Map();
-    /** Waits for the other one, the first time. */
-    const meet = (place, name) => new Promise((resolve) => {
-      const known = waiting.get(place) ?? new Map();
-      waiting.set(place, known);
-      if (known.has(name)) return resolve();
-      known.set(name, resolve);
-      if (known.size === 2) for (const it of known.values()) it();
-    });
+    ${meeting}
     const codes = ${JSON.stringify(codes)};
     /** In a circle with the other one, of whose end it does not hear. */
     const store = async (kind, name) => {
@@ -169,7 +151,7 @@ describe.each(dialects)('a global middleware with a transaction around the serve
 
   it('is told that a write cannot join it, and nothing of that is stored', async () => {
     expect((await served.json('POST', '/api/notes', { data: { name: 'half' } })).status).toBe(500);
-    expect(served.logged.join('')).toContain('POST /api/notes');
+    expect(served.logged.join('')).toContain('POST /api/notes is answered by the server');
     expect((await served.json('POST', '/api/notes?alone=1', { data: { name: 'whole' } })).status).toBe(200);
     const { status, body } = await served.json('GET', '/api/stored/api::note.note/name');
     expect([status, body]).toEqual([200, ['whole']]);

@@ -1,9 +1,9 @@
 /** Writes on PostgreSQL that cross: from the two sides of a relation, while hooks run, and in circles of locks. */
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { uniqueLock } from '../../src/write/plan.js';
 import { allowing, type CodeProject, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
+import { crossingCodes, meeting } from '../world/lock-circles.js';
 
 const text = { type: 'string' };
 const relation = (kind: string, target: string, own: object) => ({
@@ -13,18 +13,8 @@ const relation = (kind: string, target: string, own: object) => ({
   ...own,
 });
 
-const lockOf = (code: string): string => uniqueLock({ table: 'tickets' }, { column: 'code', type: 'string' }, code);
-/** Another value with the same lock. */
-const besides = (value: string, prefix: string): string => {
-  for (let i = 0; ; i++) if (lockOf(`${prefix}${i}`) === lockOf(value)) return `${prefix}${i}`;
-};
 const orderTypes = ['order', 'strict-order'] as const;
-/** Of two orders, each of which stores two codes: the locks of one are those of the other, in the other order. */
-const codesOf = (type: string) => ({
-  one: [`${type}-1`, `${type}-2`],
-  other: [besides(`${type}-2`, `${type}-x`), besides(`${type}-1`, `${type}-y`)],
-});
-const codes = Object.fromEntries(orderTypes.map((it) => [it, codesOf(it)]));
+const codes = Object.fromEntries(orderTypes.map((it) => [it, crossingCodes(it)]));
 
 const types = ['book', 'author', 'shelf', 'page', 'tag', ...orderTypes];
 const files: Readonly<Record<string, string>> = {
@@ -48,15 +38,7 @@ const files: Readonly<Record<string, string>> = {
   'src/index.js': `const { errors } = require('@strapi/utils');
   /** Waits while the gate is closed. */
   const pass = () => globalThis.gate;
-  const waiting = new Map();
-  /** Waits for the other order, the first time. */
-  const meet = (place, name) => new Promise((resolve) => {
-    const known = waiting.get(place) ?? new Map();
-    waiting.set(place, known);
-    if (known.has(name)) return resolve();
-    known.set(name, resolve);
-    if (known.size === 2) for (const it of known.values()) it();
-  });
+  ${meeting}
   const codes = ${JSON.stringify(codes)};
   module.exports = { async bootstrap({ strapi }) {
     ${allowing}
@@ -185,7 +167,7 @@ describe.runIf(dialects.includes('postgres'))('crossing writes on PostgreSQL', (
       const create = (name: string) => served.json('POST', `/api/${type}s`, { data: { name } });
       expect(await statuses(['one', 'other'].map(create))).toEqual([200, 200]);
       const stored = await rows(`select code from tickets where code like '${type}%'`);
-      expect(stored.flat().sort()).toEqual(Object.values(codesOf(type)).flat().sort());
+      expect(stored.flat().sort()).toEqual(Object.values(crossingCodes(type)).flat().sort());
     },
   );
 

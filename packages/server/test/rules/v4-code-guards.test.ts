@@ -759,24 +759,6 @@ describe('what guards use and is not here', () => {
     );
   });
 
-  it('is a middleware that gives none, which passes every request, or the start is refused', async () => {
-    const declared = (name: string) => ({
-      'config/middlewares.js': `module.exports = ['strapi::errors', 'global::${name}'];`,
-      'src/middlewares/redirects.js': `module.exports = (config, { strapi }) => {
-        strapi.server.routes([{ method: 'GET', path: '/old', handler: (ctx) => ctx.redirect('/new'), config: { auth: false } }]);
-      };`,
-      'src/middlewares/wrong.js': `module.exports = () => ({ ctx: 1 });`,
-      'src/api/own/routes/own.js': `module.exports = { routes: [{ method: 'GET', path: '/own', handler: () => 'own', config: { auth: false, middlewares: ['global::redirects'] } }] };`,
-    });
-    const project = await serveCode('sqlite', declared('redirects'));
-    expect((await project.ask('/old')).status).toBe(302);
-    expect((await project.ask('/api/own')).status).toBe(200);
-    await project.close();
-    expect(await refusal(declared('wrong'))).toContain(
-      'the middleware "global::wrong" cannot be made: it gives no function of ctx and next',
-    );
-  });
-
   it('refuses the start where it makes a guard over everything', async () => {
     const made = `module.exports = (config, { strapi }) => {\n  const { rows } = config.source;\n  return (ctx, next) => next(); };`;
     expect(
@@ -1188,6 +1170,26 @@ describe('what guards share', () => {
     expect(await statusesOf('inline', 'inline')).toEqual([500, 500]);
     expect(served.logged.filter((it) => it.includes('access must not depend on it')).join('')).toContain(
       'src/api/note/services/inlined.js:2: strapi.db.connection',
+    );
+  });
+});
+
+describe('what the function of a middleware gives', () => {
+  it('may be nothing, and then every request passes; anything else that is no function refuses the start', async () => {
+    const declared = (name: string) => ({
+      'config/middlewares.js': `module.exports = ['strapi::errors', 'global::${name}'];`,
+      'src/middlewares/redirects.js': `module.exports = (config, { strapi }) => {
+        strapi.server.routes([{ method: 'GET', path: '/old', handler: (ctx) => ctx.redirect('/new'), config: { auth: false } }]);
+      };`,
+      'src/middlewares/wrong.js': `module.exports = () => ({ ctx: 1 });`,
+      'src/api/own/routes/own.js': `module.exports = { routes: [{ method: 'GET', path: '/own', handler: () => 'own', config: { auth: false, middlewares: ['global::redirects'] } }] };`,
+    });
+    const project = await serveCode('sqlite', declared('redirects'));
+    expect((await project.ask('/old')).status).toBe(302);
+    expect((await project.ask('/api/own')).status).toBe(200);
+    await project.close();
+    expect(await refusal(declared('wrong'))).toContain(
+      'the middleware "global::wrong" cannot be made: it gives no function of ctx and next',
     );
   });
 });

@@ -25,7 +25,7 @@ const plugin = (folder: string, name: string, source: string): Readonly<Record<s
 describe('plugins of a workspace', () => {
   const middleware = 'module.exports = { register({ strapi }) { strapi.server.use(() => {}); } };';
 
-  it('refuse the start if they may guard, until the configuration lists them, and by what they are called', () => {
+  it('refuse the start if they may guard, until ignoreCode lists their packages; some are known not to', () => {
     const populate = `strapi.db.lifecycles.subscribe((event) => { if (event.action === 'beforeFindMany') event.params.populate = f(event); })`;
     const names = ['guard', 'other', 'strapi-plugin-populate-deep'];
     writeFiles(dir, {
