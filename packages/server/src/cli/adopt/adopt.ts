@@ -40,7 +40,7 @@ import {
   verdictOf,
 } from '../v4project/code.js';
 import { findPackages, findPlugins } from '../v4project/plugins.js';
-import { settingGuards, withPackages } from '../v4project/settings.js';
+import { settingGuards, type V4Setting, withPackages } from '../v4project/settings.js';
 import { instantOf, readContents, readPublicActions } from './contents.js';
 import { findHazards } from './hazards.js';
 import { printReport } from './print.js';
@@ -94,8 +94,8 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
   const isTypeScript = project.language === 'TypeScript';
   const v4 = await readV4Config(project.dir, { environment, outside: process.env, isTypeScript });
   const given = await ownConfig(project.dir, obstacles);
-  const { runCode: isRead } = given.config.project;
-  const v4Settings = settingsOf(project.dir, v4, given.config.project.ignoreCode);
+  const { runCode: isRead, ignoreCode } = given.config.project;
+  const v4Settings = settingsOf(project.dir, v4, ignoreCode);
   const config = isRead ? withV4Settings(given, v4Settings) : given.config;
   const faults = v4.faults.filter((it) => !/has been restricted/.test(it));
   if (isRead && faults.length > 0)
@@ -104,9 +104,9 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
       message: `The start reads config/, and it cannot be evaluated: ${faults.join('; ')}`,
       cure: 'Mend the files, or set the variables that they need.',
     });
-  const ignored = new Set(given.config.project.ignoreCode);
-  const ofPackages = withPackages([], v4.part('plugins').value, findPackages(project.dir), ignored);
-  const guards = isRead ? settingGuards([...v4Settings, ...ofPackages], given) : [];
+  const withPlugins = (): readonly V4Setting[] =>
+    withPackages(v4Settings, v4.part('plugins').value, findPackages(project.dir), new Set(ignoreCode));
+  const guards = isRead ? settingGuards(withPlugins(), given) : [];
   if (guards.length > 0)
     obstacles.push({
       code: 'settings.guards',

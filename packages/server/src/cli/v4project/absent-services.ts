@@ -1,16 +1,17 @@
-/** Services of v4's plugins and panel, and members of them, that a file uses and that are not here, by whatever spelling. */
+/** Services of v4's plugins and panel that a file uses and this server has not, or has without the member, however the file spells them. */
 import escapeRegExp from 'lodash/escapeRegExp.js';
 import { absentMethods, absentServices } from '../../v4code/plugins/absent.js';
 import { absentMembers } from '../../v4code/strapi-utils/missing.js';
 import type { CodeTexts } from './code-texts.js';
 
-interface Used {
+export interface Named {
   /** `strapi.plugin('upload').service('upload').replace` */
   readonly what: string;
+  /** Of its place in the text. */
   readonly index: number;
 }
 
-export const absentServicesIn = ({ text, code }: CodeTexts): readonly Used[] => {
+export const absentServicesIn = ({ text, code }: CodeTexts): readonly Named[] => {
   const plain = plainly(text);
   return spellings.flatMap((spelling) =>
     [...plain.matchAll(spelling)]
@@ -30,7 +31,7 @@ const serviceOf = ({ groups = {} }: RegExpExecArray): Service => ({
   name: groups['service'] ?? groups['key'] ?? '',
 });
 
-const usesOf = (service: Service, { 0: whole, index }: RegExpExecArray, text: string): readonly Used[] => {
+const usesOf = (service: Service, { 0: whole, index }: RegExpExecArray, text: string): readonly Named[] => {
   const { owner, name } = service;
   const described = nameOf(service);
   const isAbsent =
@@ -62,17 +63,27 @@ const membersAt = (text: string, start: number, end: number): readonly Member[] 
   if (name !== undefined) return [{ name, index: start }];
   const before = text.slice(Math.max(0, start - DECLARATION_LENGTH), start);
   const [, list] = /\{([^{}]*)\}\s*=\s*$/.exec(before) ?? [];
-  if (list !== undefined)
-    return [...list.matchAll(/([\w$]+)(?:\s*:\s*[\w$]+)?/g)].map(([, it = '']) => ({ name: it, index: start }));
+  if (list !== undefined) return destructuredNames(list).map(({ member }) => ({ name: member, index: start }));
   const [, local] = /\b(?:const|let|var)\s+([\w$]+)\s*=\s*$/.exec(before) ?? [];
   if (local === undefined) return [];
   const uses = new RegExp(`(?<![\\w$.])${escapeRegExp(local)}\\s*\\.\\s*([\\w$]+)`, 'g');
   return [...text.matchAll(uses)].map(({ 1: it = '', index }) => ({ name: it, index }));
 };
 
+/** How far back from a service the beginning of its declaration is looked for. */
 const DECLARATION_LENGTH = 400;
 
-/** With one way to name a member, each character in its place: `strapi?.plugins['upload']` is `strapi .plugins.upload`. */
+/** `a, b: c` or `a, b as c`: the members, what the file calls them, and where in the list they stand. */
+export const destructuredNames = (
+  list: string,
+): readonly { readonly member: string; readonly name: string; readonly at: number }[] =>
+  [...list.matchAll(/([\w$]+)(?:\s*(?::|\bas\b)\s*([\w$]+))?/g)].map(({ 1: member = '', 2: name = member, index }) => ({
+    member,
+    name,
+    at: index,
+  }));
+
+/** With one way to name a member, and each character in its place: `strapi?.plugins['upload']` becomes `strapi .plugins.upload`. */
 const plainly = (text: string): string =>
   text
     .replaceAll(

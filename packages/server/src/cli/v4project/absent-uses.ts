@@ -1,7 +1,7 @@
 /** What files of a v4 project use of Strapi that is not here, as far as their text shows it. Code that gets there fails. */
 import escapeRegExp from 'lodash/escapeRegExp.js';
 import { absentMembers, UTILS } from '../../v4code/strapi-utils/missing.js';
-import { absentServicesIn } from './absent-services.js';
+import { absentServicesIn, destructuredNames, type Named } from './absent-services.js';
 import { codeTexts } from './code-texts.js';
 
 export interface AbsentUse {
@@ -66,13 +66,9 @@ interface Taken {
   readonly index: number;
 }
 
-/** `a, b: c` or `a, b as c`, taken out of the object at the path. @param index where the list begins. */
+/** What the list of a destructuring takes out of the object at the path. @param index where the list begins. */
 const membersIn = (list: string, path: string, index: number): readonly Taken[] =>
-  [...list.matchAll(/([\w$]+)(?:\s*(?::|\bas\b)\s*([\w$]+))?/g)].map((one) => ({
-    path: `${path}.${one[1]}`,
-    name: one[2] ?? one[1] ?? '',
-    index: index + one.index,
-  }));
+  destructuredNames(list).map(({ member, name, at }) => ({ path: `${path}.${member}`, name, index: index + at }));
 
 /** `{ a, b: c } = utils` and `import { a, b as c } from '@strapi/utils'`. */
 const takenIn = (source: string, names: ReadonlyMap<string, string>): readonly Taken[] =>
@@ -130,11 +126,6 @@ const groupingIn = (source: string): readonly AbsentUse[] => {
   return at === -1 ? [] : [{ what: GROUPING, line: lineAt(source, at) }];
 };
 
-interface Named {
-  readonly what: string;
-  readonly index: number;
-}
-
 /** What is taken out of `strapi`, and by which names: `const db = strapi.db`, `const { connection } = strapi.db`. */
 const takenOfStrapi = (code: string): readonly Taken[] => [
   ...[...code.matchAll(alias)].map(({ 1: name = '', 2: path = '', index }) => ({
@@ -167,12 +158,13 @@ const usesByNames = (code: string): readonly Named[] => {
 const usesIn = (text: string, code: string): readonly Named[] => [
   ...usesByNames(code),
   ...Object.entries(absentMembers)
-    .filter(([object]) => object.startsWith('strapi'))
+    // services of the panel are found with those of plugins
+    .filter(([object]) => object.startsWith('strapi') && object !== 'strapi.admin.services')
     .flatMap(([object, absent]) =>
       [...code.matchAll(memberOf(object))]
         .map(({ 1: dotted, 2: quoted, index }) => ({ name: dotted ?? quoted ?? '', index }))
         .filter(({ name }) => (absent as ReadonlySet<string>).has(name))
-        .map(({ name, index }) => ({ what: /^\w+$/.test(name) ? `${object}.${name}` : `${object}['${name}']`, index })),
+        .map(({ name, index }) => ({ what: `${object}.${name}`, index })),
     ),
   // the calls are code, and what they are given is text
   ...[...text.matchAll(deepImport)]

@@ -1,10 +1,11 @@
-/** Whether a file goes on where something in it has thrown an error, as far as its text shows: what it guards would be open to all. */
+/** Whether a file goes on after an error that something in it has thrown, as far as its text shows: what it guards would be open to all. */
 
 /** @param code without comments and texts. */
 export const goesOnAfterErrors = (code: string): boolean =>
-  elsewhere.test(code) || [...code.matchAll(/\bcatch\s*(?=[({])/g)].some((it) => !throwsAgain(blockAt(code, it)));
+  otherCatches.test(code) || [...code.matchAll(/\bcatch\s*(?=[({])/g)].some((it) => !throwsAgain(blockAt(code, it)));
 
-const elsewhere = new RegExp(
+/** All that is no `catch` with a block. */
+const otherCatches = new RegExp(
   [
     String.raw`\.\s*catch\b`,
     String.raw`\bfinally\s*\{[^{}]*\breturn\b`,
@@ -39,14 +40,16 @@ const blockAt = (code: string, { index, 0: word }: RegExpExecArray): Block | nul
   return null;
 };
 
+const thrown = String.raw`(?:throw\b|(?:return\s+)?ctx\s*\.\s*throw\s*\()`;
+const allThrown = new RegExp(thrown, 'g');
+// behind a condition it would not be the end of all of it
+const throwsAtTop = new RegExp(String.raw`(?:^|[;}])\s*${thrown}`);
+
 /**
  * Whether the block ends in another error, whatever happens in it. What it returns instead, be it `ctx.forbidden()`, is up to whoever called
  * the function that it is in.
  */
 const throwsAgain = (block: Block | null): boolean =>
   block !== null &&
-  // behind a condition it would not be the end of all of it
-  new RegExp(String.raw`(?:^|[;}])\s*${thrown}`).test(block.top) &&
-  !/\b(?:return|break|continue|yield)\b/.test(block.inside.replaceAll(new RegExp(thrown, 'g'), ''));
-
-const thrown = String.raw`(?:throw\b|(?:return\s+)?ctx\s*\.\s*throw\s*\()`;
+  throwsAtTop.test(block.top) &&
+  !/\b(?:return|break|continue|yield)\b/.test(block.inside.replaceAll(allThrown, ''));

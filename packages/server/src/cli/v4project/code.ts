@@ -4,6 +4,7 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
+import once from 'lodash/once.js';
 import { never, orNearest } from '../../errors.js';
 import { distOf } from '../../v4code/loading/env.js';
 import { servedPlugins } from '../../v4code/loading/parts.js';
@@ -171,12 +172,14 @@ export const findCode = (
   const covers = (name: string, file: string): boolean => file === name || file.startsWith(`${name}/`);
   const [ignoring, accepting] = [ignoreCode, acceptCode].map((given) => given.map(placeGiven)) as [string[], string[]];
   const middlewareNames = namesOfMiddlewares(projectDir);
-  const packageNames = findPackages(projectDir).plugins.map((it) => it.packageName);
+  // reads the text of every installed plugin
+  const packageNames = once(() => findPackages(projectDir).plugins.map((it) => it.packageName));
   for (const name of ignoring) {
-    if ([...middlewareNames, ...packageNames].includes(name) || names.some((file) => covers(name, file))) continue;
+    if (middlewareNames.includes(name) || names.some((file) => covers(name, file)) || packageNames().includes(name))
+      continue;
     const [what, near] = name.includes('::')
       ? ['middleware of config/middlewares', middlewareNames]
-      : ['code file', [...names, ...packageNames]];
+      : ['code file', [...names, ...packageNames()]];
     throw new StartFault(`project.ignoreCode: no ${what} matches "${name}"${orNearest(name, near)}`);
   }
   const isOfProject = (file: string): boolean => !names.some((it) => covers(file, it)) && !plugins.isOfPanel(file);
@@ -184,11 +187,12 @@ export const findCode = (
   for (const name of accepting)
     if (![...names, ...others].some((file) => covers(name, file)))
       throw new StartFault(`project.acceptCode: no code file matches "${name}"${orNearest(name, names)}`);
+  const isAccepted = (file: string): boolean => accepting.some((name) => covers(name, file));
   /** Whether it goes on where it uses what is not here, and may be a guard. */
   const failsOpen = (file: string, place: string, source: string, absent: readonly AbsentUse[]): boolean =>
     absent.some(mayBeCaught) &&
     mayGuardFile.test(place) &&
-    !accepting.some((name) => covers(name, file)) &&
+    !isAccepted(file) &&
     goesOnAfterErrors(codeTexts(source).code);
   const keepsSessions = [...names, ...others].some(
     (file) => isCode(file) && makesSessions(withoutComments(textOf(projectDir, file))),
@@ -224,23 +228,29 @@ export const findCode = (
     const isGuard = partOfExtension.test(file) && failsOpen(file, file, source, absent);
     return { file, kind: isGuard ? 'guard' : 'unused', ignored: false, absent };
   });
-  const all = [...known, ...imported];
-  const isAccepted = (file: string): boolean => accepting.some((name) => covers(name, file));
-  const failing = all.filter(
-    (it) => !it.ignored && it.kind !== 'guard' && it.absent.some(mayBeCaught) && !isAccepted(it.file),
+  return withErrorsOfOthers(projectDir, [...known, ...imported], isAccepted).sort((a, b) => (a.file < b.file ? -1 : 1));
+};
+
+/** Files that may be guards, and go on where what they call uses what is not here, as guards. */
+const withErrorsOfOthers = (
+  projectDir: string,
+  files: readonly CodeFile[],
+  isAccepted: (file: string) => boolean,
+): CodeFile[] => {
+  const failing = files.filter(
+    ({ file, kind, ignored, absent }) => !ignored && kind !== 'guard' && absent.some(mayBeCaught) && !isAccepted(file),
   );
-  const throughOthers = (it: CodeFile): CodeFile => {
-    if (failing.length === 0 || it.kind !== 'run' || it.ignored || !mayGuardFile.test(it.file) || isAccepted(it.file))
-      return it;
-    const source = textOf(projectDir, it.file);
+  return files.map((it) => {
+    const { file, kind, ignored } = it;
+    if (failing.length === 0 || kind !== 'run' || ignored || !mayGuardFile.test(file) || isAccepted(file)) return it;
+    const source = textOf(projectDir, file);
     if (!goesOnAfterErrors(codeTexts(source).code)) return it;
-    const called = calledBy(projectDir, it.file, source);
+    const isCalled = calledBy(projectDir, file, source);
     const absent = failing
-      .filter(({ file }) => file !== it.file && called(file))
-      .flatMap(({ file, absent: uses }) => uses.filter(mayBeCaught).map((use) => ({ ...use, file })));
+      .filter((other) => other.file !== file && isCalled(other.file))
+      .flatMap((other) => other.absent.filter(mayBeCaught).map((use) => ({ ...use, file: other.file })));
     return absent.length === 0 ? it : { ...it, kind: 'guard', absent };
-  };
-  return all.map(throughOthers).sort((a, b) => (a.file < b.file ? -1 : 1));
+  });
 };
 
 /** Which files of the project a file imports, or calls as services, as far as its text shows it: by their uids, or as those of its own API. */

@@ -86,7 +86,7 @@ export const findPackages = (dir: string): FoundPackages => {
   };
 };
 
-/** What their text shows to come between requests and answers only gives these another form, or more of what the caller may see. */
+/** Their text looks like that of guards, but they only reshape responses, or populate more of what the caller may see. */
 const noGuards: ReadonlySet<string> = new Set(['strapi-plugin-populate-deep', 'strapi-plugin-transformer']);
 
 /** What v4 itself puts into a package.json, and providers. */
