@@ -196,11 +196,10 @@ export const newQueryEngine = (
     params: object,
     run: (params: FindParams) => Promise<T>,
   ): Promise<T> => {
-    if (!lifecycles.hears(uid, operated))
-      return entities.transaction(() => run(params as FindParams), titleOf(operated));
+    const isHeard = lifecycles.hears(uid, operated);
     // a transaction may be run again, and hooks change what they are given
-    const given = cloneDeep(params);
-    return entities.transaction(() => withHooks(operated, cloneDeep(given), run), titleOf(operated));
+    const given = (): object => (isHeard ? cloneDeep(params) : params);
+    return entities.transaction(() => withHooks(operated, given(), run), titleOf(operated));
   };
 
   return mapMethods(engine, told(rules));

@@ -32,7 +32,7 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
     const reads = (): RowReads => newRowReads(type.uid, { entities: entities(), lifecycles });
 
     const heard = (action: WriteAction): boolean => lifecycles.hears(type.uid, operatedBy[action]);
-    /** Hooks of components run as those of their entry would. */
+    /** Whether components of the entry have hooks: they are heard of only while the entry is written with hooks. */
     const heardInside = (action: WriteAction): boolean =>
       action !== 'delete' && partsOf(type, entities().model).some((uid) => lifecycles.names(uid));
 

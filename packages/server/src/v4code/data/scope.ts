@@ -66,13 +66,13 @@ const refuseLate = (scope: Scope): void => {
 export const currentSession = (): Session | null => current()?.session ?? null;
 
 /**
- * To be called where the server itself answers: it has transactions of its own, which would wait for that of the running code for ever, or be
- * committed though that is undone.
+ * To be called where the server itself answers, in a transaction of its own: that would wait for the one of the running code, or stay
+ * committed when this is undone. @param what `POST /api/notes`, for the error.
  */
 export const refuseInTransaction = (what: string): void => {
   if (currentSession())
     throw new Error(
-      `${what} is answered by the server, in a transaction of its own, which cannot be a part of strapi.db.transaction or of a hook: call it before or behind that`,
+      `${what} is answered by the server, in a transaction of its own, which cannot be a part of strapi.db.transaction or of a hook: call it before or after that`,
     );
 };
 

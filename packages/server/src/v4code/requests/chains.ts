@@ -373,12 +373,13 @@ export type MakeMiddleware = (
   about: Pick<ChainDeps, 'strapi' | 'dir'> & { readonly where: string; readonly name: unknown },
 ) => Middleware;
 
+/** Passes every request. */
 const goOn: Middleware = (_ctx, next) => next();
 
 export const middlewareOf: MakeMiddleware = (factory, config, { strapi, dir, where, name }) => {
   try {
     return makeGuard(factory, () => {
-      // one that only adds routes, say, gives none
+      // as in v4: one that only adds routes, for example, gives none
       const made = factory(config, { strapi }) ?? goOn;
       if (!isCallable(made)) throw new TypeError('it gives no function of ctx and next');
       return made as Middleware;
