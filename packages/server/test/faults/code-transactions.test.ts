@@ -87,6 +87,9 @@ describe.each(dialects)('transactions of code on %s', (dialect) => {
         });
         return plugin;
       };`,
+      'src/api/user/routes/users.js': `
+        const handler = (ctx) => strapi.db.transaction(() => strapi.controller('plugin::users-permissions.' + ctx.params.called)[ctx.params.action](ctx));
+        module.exports = { routes: ['GET', 'POST'].map((method) => ({ method, path: '/joined/:called/:action', config: { auth: false }, handler })) };`,
     });
   });
   afterAll(() => served.close());
@@ -102,6 +105,12 @@ describe.each(dialects)('transactions of code on %s', (dialect) => {
     expect((await note()).status).toBe(200);
     expect(await storedIn(served, 'plugin::users-permissions.user', 'username')).toEqual(['mia']);
     expect((await register('whole', '?alone=1')).status).toBe(200);
+  });
+
+  it('what an endpoint does decides whether it can be a part of one, not the method of the route that calls it', async () => {
+    expect(Number((await served.json('POST', '/api/joined/user/count')).body)).toBe(2);
+    expect((await served.json('GET', '/api/joined/auth/emailConfirmation?confirmation=x')).status).toBe(500);
+    expect((await served.json('GET', '/api/joined/auth/forgotPassword')).status).toBe(500);
   });
 
   it('a hook of reads of users that does not end is aborted, as a hook of writes is', async () => {
@@ -155,5 +164,8 @@ describe.each(dialects)('a global middleware with a transaction around the serve
     expect((await served.json('POST', '/api/notes?alone=1', { data: { name: 'whole' } })).status).toBe(200);
     const { status, body } = await served.json('GET', '/api/stored/api::note.note/name');
     expect([status, body]).toEqual([200, ['whole']]);
+    // what writes nothing is answered
+    expect((await served.json('OPTIONS', '/api/notes')).status).toBe(200);
+    expect((await served.json('POST', '/api/nothing')).status).toBe((await served.json('POST', '/api/nothing?alone=1')).status);
   });
 });

@@ -118,17 +118,43 @@ describe.each(dialects)('preconditions of types with code of a v4 project on %s'
           delete(id, params) { return super.delete(id, { ...params }); },
         })`,
       ),
+      ...typeFile('remade', { text }),
+      ...coreFile('Router', 'remade'),
+      ...coreFile(
+        'Service',
+        'remade',
+        `({ strapi }) => ({
+          async update(id, { data }) {
+            await strapi.entityService.create('api::hooked.hooked', { data });
+            await super.update(id, { data });
+            return super.update(id, { data: {} });
+          },
+          delete(id) { return super.delete(id); },
+          create({ data }) { return super.create({ data }); },
+        })`,
+      ),
+      ...typeFile('other', { text }),
+      ...coreFile('Router', 'other'),
+      ...coreFile('Service', 'other', '() => ({ update(id, params) { return super.update(1, params); } })'),
+      'src/api/page/content-types/page/schema.json': JSON.stringify({
+        kind: 'singleType',
+        collectionName: 'pages',
+        info: { singularName: 'page', pluralName: 'pages', displayName: 'Page' },
+        attributes: { text },
+      }),
+      ...coreFile('Router', 'page'),
+      ...coreFile('Service', 'page', '() => ({ createOrUpdate({ data }) { return super.createOrUpdate({ data }); } })'),
       'src/index.js': `module.exports = { async bootstrap({ strapi }) {
         ${allowing}
-        const actions = ['create', 'update', 'findOne', 'delete'];
-        await allow('public', ['hooked', 'served'].flatMap((type) => actions.map((it) => 'api::' + type + '.' + type + '.' + it)));
+        const actions = ['create', 'update', 'find', 'findOne', 'delete'];
+        await allow('public', ['hooked', 'served', 'remade', 'other', 'page'].flatMap((type) => actions.map((it) => 'api::' + type + '.' + type + '.' + it)));
         strapi.db.lifecycles.subscribe({ models: ['api::hooked.hooked'], beforeUpdate() {}, beforeDelete() {} });
       } };`,
     });
   });
   afterAll(() => served.close());
 
-  it.each(['hookeds', 'serveds'])('BO11: If-Match counts for %s', async (types) => {
+  it.each(['hookeds', 'serveds', 'remades'])('BO11: If-Match counts for %s', async (types) => {
     await served.json('POST', `/api/${types}`, { data: { text: 'a' } });
     const url = `/api/${types}/1`;
     const seen = async (): Promise<{ 'if-match': string }> => ({
@@ -141,5 +167,24 @@ describe.each(dialects)('preconditions of types with code of a v4 project on %s'
     expect((await served.json('DELETE', url, undefined, stale)).status).toBe(412);
     expect((await served.json('GET', url)).body).toMatchObject({ data: { attributes: { text: 'first' } } });
     expect((await served.json('DELETE', url, undefined, await seen())).status).toBe(200);
+  });
+
+  it('BO11: If-Match of one entry says nothing about another that the service writes in its place', async () => {
+    for (const text of ['a', 'b']) await served.json('POST', '/api/others', { data: { text } });
+    const { etag } = (await served.json('GET', '/api/others/2')).headers;
+    const changed = await served.json('PUT', '/api/others/2', { data: { text: 'c' } }, { 'if-match': String(etag) });
+    expect(changed).toMatchObject({ status: 200, body: { data: { id: 1, attributes: { text: 'c' } } } });
+  });
+
+  it('BO11: If-Match creates nothing, neither an entry of a collection nor that of a single type', async () => {
+    const any = { 'if-match': '*' };
+    expect((await served.json('POST', '/api/remades', { data: { text: 'a' } }, any)).status).toBe(412);
+    expect((await served.json('PUT', '/api/page', { data: { text: 'a' } }, any)).status).toBe(412);
+    expect((await served.json('GET', '/api/page')).status).toBe(404);
+    expect((await served.json('PUT', '/api/page', { data: { text: 'a' } })).status).toBe(200);
+    const { headers } = await served.json('GET', '/api/page');
+    const put = async (text: string): Promise<number> =>
+      (await served.json('PUT', '/api/page', { data: { text } }, { 'if-match': String(headers['etag']) })).status;
+    expect([await put('b'), await put('c')]).toEqual([200, 412]);
   });
 });

@@ -275,11 +275,19 @@ describe.each(dialects)('answers of a type with a service of its own on %s', (di
         'wider',
         `() => ({ getFetchParams(params) { return { ...params, publicationState: 'preview' }; } })`,
       ),
+      ...typeFile('shorter', { title: text }),
+      ...routed('shorter'),
+      ...coreFile(
+        'Service',
+        'shorter',
+        `() => ({ getFetchParams(params) { return { ...params, pagination: { page: 2, pageSize: 1 } }; } })`,
+      ),
       'src/index.js': `module.exports = { async bootstrap({ strapi }) {
         ${allowing}
-        const names = ['beside', 'wider'];
+        const names = ['beside', 'wider', 'shorter'];
         await allow('public', names.flatMap((it) => ['find', 'findOne', 'create'].map((action) => 'api::' + it + '.' + it + '.' + action)));
         for (const it of names) await strapi.entityService.create('api::' + it + '.' + it, { data: { title: 'draft' } });
+        await strapi.entityService.create('api::shorter.shorter', { data: { title: 'second' } });
       } };`,
     });
   });
@@ -297,5 +305,9 @@ describe.each(dialects)('answers of a type with a service of its own on %s', (di
   it('are found with the parameters that its getFetchParams makes', async () => {
     const { body } = await served.json('GET', '/api/widers');
     expect(body).toMatchObject({ data: [{ attributes: { title: 'draft' } }], meta: { pagination: { total: 1 } } });
+    expect((await served.json('GET', '/api/shorters')).body).toMatchObject({
+      data: [{ attributes: { title: 'second' } }],
+      meta: { pagination: { page: 2, pageSize: 1, total: 2 } },
+    });
   });
 });

@@ -1385,3 +1385,81 @@ describe('routes in JSON', () => {
     }
   });
 });
+
+// ---- single types
+
+const single = (name: string): Readonly<Record<string, string>> => ({
+  [`src/api/${name}/content-types/${name}/schema.json`]: JSON.stringify({
+    kind: 'singleType',
+    collectionName: `${name}s`,
+    info: { singularName: name, pluralName: `${name}s`, displayName: name },
+    options: { draftAndPublish: true },
+    attributes: { title: text },
+  }),
+  ...coreFile('Router', name),
+});
+
+describe.each(dialects)('a service that finds the entry of a single type on %s', (dialect) => {
+  const names = ['kept', 'owned', 'fetched'];
+  let served: CodeProject;
+  beforeAll(async () => {
+    served = await serveCode(dialect, {
+      ...Object.assign({}, ...names.map(single)),
+      ...coreFile(
+        'Service',
+        'kept',
+        `() => ({
+          find(params) {
+            if (!strapi.requestContext.get().request.header['x-key']) throw new (require('@strapi/utils').errors.ForbiddenError)('kept');
+            return super.find(params);
+          },
+        })`,
+      ),
+      ...coreFile(
+        'Service',
+        'owned',
+        `() => ({
+          async find(params) {
+            const found = await super.find(params);
+            return found && strapi.requestContext.get().request.header['x-key'] ? found : null;
+          },
+        })`,
+      ),
+      ...coreFile(
+        'Service',
+        'fetched',
+        `() => ({
+          getFetchParams(params) {
+            const isAllowed = strapi.requestContext.get().request.header['x-key'];
+            return { ...params, filters: isAllowed ? {} : { title: 'nothing' } };
+          },
+        })`,
+      ),
+      ...index(
+        '',
+        `${open(...names.flatMap((it) => ['find', 'update', 'delete'].map((action) => `api::${it}.${it}.${action}`)))}
+        for (const it of ${JSON.stringify(names)})
+          await strapi.entityService.create('api::' + it + '.' + it, { data: { title: 'first' } });`,
+      ),
+    });
+  });
+  afterAll(() => served.close());
+
+  it.each([
+    ['kept', 403, 403],
+    ['owned', 400, 404],
+    ['fetched', 400, 404],
+  ])('is asked by its writes too, as in v4: %s', async (name, put, deleted) => {
+    const url = `/api/${name}`;
+    const key = { 'x-key': '1' };
+    const data = { data: { title: 'changed' } };
+    expect((await served.json('PUT', url, data)).status).toBe(put);
+    expect((await served.json('DELETE', url)).status).toBe(deleted);
+    const stored = await served.json('GET', `${url}?publicationState=preview`, undefined, key);
+    expect(stored.body).toMatchObject({ data: { id: 1, attributes: { title: 'first' } } });
+    const written = await served.json('PUT', url, data, key);
+    expect(written.body).toMatchObject({ data: { id: 1, attributes: { title: 'changed' } } });
+    expect((await served.json('DELETE', url, undefined, key)).status).toBe(200);
+    expect((await served.json('PUT', url, data, key)).status).toBe(200);
+  });
+});

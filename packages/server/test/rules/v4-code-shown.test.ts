@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 
-const names = ['plain', 'hooked', 'helped', 'passed'] as const;
+const names = ['plain', 'hooked', 'helped', 'passed', 'remade'] as const;
 const text = { type: 'string' };
 const localized = (on: boolean): { readonly i18n: object } => ({ i18n: { localized: on } });
 const published = { draftAndPublish: true, populateCreatorFields: true };
@@ -47,6 +47,17 @@ const files = {
       async create(params) { return super.create(params); },
       async update(id, params) { return super.update(id, params); },
       async delete(id, params) { return super.delete(id, params); },
+    })`,
+  ),
+  ...coreFile(
+    'Service',
+    'remade',
+    `() => ({
+      getFetchParams: ({ fields, populate, publicationState }) => ({ fields, populate, publicationState }),
+      findOne(id, { populate }) { return super.findOne(id, { populate }); },
+      create({ data, populate }) { return super.create({ data, populate }); },
+      update(id, { data, populate }) { return super.update(id, { data, populate }); },
+      delete(id, { populate }) { return super.delete(id, { populate }); },
     })`,
   ),
   'src/api/hooked/content-types/hooked/lifecycles.js': `module.exports = {

@@ -62,9 +62,10 @@ export const newEndpoints = (deps: EndpointDeps): NativeEndpoints => {
       const endpoint = String(koa['_matchedRoute'] ?? koa.path).toLowerCase();
       if (!(await attempt(koa, endpoint, name))) throw new RateLimitError();
     },
-    answerAccount: async (ctx, { counted: by, path, permission, actionOf }) => {
+    answerAccount: async (ctx, { method, counted: by, path, permission, actionOf }) => {
       const koa = koaOf(ctx);
-      if (koa.method !== 'GET' || permission === 'auth.emailConfirmation') refuseInTransaction(permission);
+      // by what the endpoint does: a route of the project with any method may call it
+      if (method !== 'GET' || permission === 'auth.emailConfirmation') refuseInTransaction(permission);
       const given = ctx.request.body;
       const body = isMembers(given) ? asSent(given, typeOf(site.model, USER_UID), site.model) : given;
       const caller = callerOf(ctx);

@@ -346,7 +346,7 @@ export const addProjectCode = async (
     /** Lets the framework answer; resolves with its answer in the context, or rejects with what v4 would throw. */
     const answerNatively = async (): Promise<void> => {
       if (hasAnswered || isOver) throw new Error('next() was called twice, or after the middleware had ended');
-      if (!isReading(method)) refuseInTransaction(`${method} ${pathname}`);
+      if (!isReading(method) && method !== 'OPTIONS' && !request.is404) refuseInTransaction(`${method} ${pathname}`);
       hasAnswered = true;
       const isPastCode = isAnsweredPastCode(request);
       const route = isPastCode ? null : anyRouteOf(request, code.table);

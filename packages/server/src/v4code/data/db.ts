@@ -9,7 +9,7 @@ import { faultOfCode, NotFoundError, ValidationError } from '../strapi-utils/err
 import { refused } from '../strapi-utils/guards.js';
 import type { Entities, Entity, WriteOptions } from './entities.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
-import { type FindParams, MATCH, ONLY_ENTRY } from './queries.js';
+import { type FindParams, ONLY_ENTRY } from './queries.js';
 import { isNoRow, type Locales, newRowReads } from './row-reads.js';
 import { missedUnlessSent } from './sent.js';
 
@@ -73,8 +73,7 @@ export const newQueryEngine = (
         const operation = lifecycles.begin(uid, operated, { ...seen });
         begun = operation;
         const isOnly = seen[ONLY_ENTRY] === true;
-        const match = seen[MATCH] ?? null;
-        return (await change(operation, { rules, operation, files, isOnly, match })) as Entity | null;
+        return (await change(operation, { rules, operation, files, isOnly })) as Entity | null;
       }, titleOf(operated));
     } catch (fault) {
       if (begun !== null && isNoRow(fault, begun)) return null;

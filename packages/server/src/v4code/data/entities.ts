@@ -10,7 +10,6 @@ import { type FormField, IncomingForm, type Received } from '../../media/receive
 import type { EntryType, Model, Uid } from '../../model/model.js';
 import { objectQuery, type QueryObject } from '../../query/objects.js';
 import type { ResolveContext } from '../../query/resolve.js';
-import type { Precondition } from '../../read/etag.js';
 import type { Reader } from '../../read/find.js';
 import type { LocaleStore } from '../../read/locales.js';
 import { type Db, readInside } from '../../sql/dialect.js';
@@ -24,6 +23,7 @@ import { isMembers, type Members } from '../loading/parts.js';
 import { storeLocalDates } from '../strapi-utils/dates.js';
 import { thrownBy } from '../strapi-utils/errors.js';
 import { absentModel } from '../strapi-utils/missing.js';
+import { takeMatch } from './core-requests.js';
 import { receivedFiles } from './files.js';
 import {
   checkCreators,
@@ -63,8 +63,6 @@ export interface WriteOptions {
   readonly files?: Members | undefined;
   /** A create of a single type that has an entry changes that one; otherwise it makes another, which is not served. */
   readonly isOnly?: boolean;
-  /** What must hold of the entry that is changed. */
-  readonly match?: Precondition | null;
 }
 
 export interface Entities {
@@ -163,6 +161,7 @@ export const newEntities = ({ db, views, reader, writer, locales, media, absentO
       const source = siblings && (await sourceOf(type, id, siblings, session));
       if (rules === 'checked' && action !== 'delete' && (await isCheckedInFull(type, id, body, session)))
         checkInFull(given, type, { model, action, isSibling: source !== null });
+      const match = takeMatch(type, id, session);
       const request = {
         ...{ action, type, id },
         data: source ? { ...written, locale: written['locale'] ?? context.defaultLocale } : written,
@@ -170,7 +169,7 @@ export const newEntities = ({ db, views, reader, writer, locales, media, absentO
         ...(times ? { times } : {}),
         ...(creators ? { creators } : {}),
         ...(newId === null ? {} : { newId }),
-        ...(options.match && action !== 'create' ? { match: options.match } : {}),
+        ...(match ? { match } : {}),
         ...(source ? { source } : {}),
         ...(action === 'create' && type.kind === 'single' && !type.localized && !options.isOnly
           ? { isAnother: true }

@@ -9,7 +9,6 @@ import {
   type FindParams,
   fieldsOf,
   filtersOf,
-  MATCH,
   ONLY_ENTRY,
   POPULATES_PUBLISHED,
   populateOf,
@@ -114,13 +113,13 @@ export const newEntityService = (deps: {
       // v4 reads the entry first, which hooks hear of
       if (deps.lifecycles.hears(uid, 'FindOne') && !(await engineOfIds(uid).findOne({ where: { id } }))) return null;
       const written = { data: params['data'] ?? {}, files: filesIn(params) };
-      return engineOfIds(uid).update({ where: { id }, ...written, ...shownOfOne(uid, params), ...matchIn(params) });
+      return engineOfIds(uid).update({ where: { id }, ...written, ...shownOfOne(uid, params) });
     },
     delete: async (uid, id, params) => {
       const given = idOf(id);
       if (given === null) return null;
       const before = await engineOfIds(uid).findOne({ where: { id: given }, ...shownOfOne(uid, params) });
-      return before && (await engineOfIds(uid).delete({ where: { id: given }, ...matchIn(params) })) ? before : null;
+      return before && (await engineOfIds(uid).delete({ where: { id: given } })) ? before : null;
     },
     deleteMany: (uid, params) => engineOf(uid).deleteMany(paramsOf(entities.typeOf(uid), params)),
     load: async (uid, entity, fields, params = {}) => {
@@ -144,8 +143,6 @@ const shownPopulate = (given: NonNullable<ReturnType<typeof populateOf>>): unkno
       .map((name) => name.trim()),
   );
 };
-
-const matchIn = (params: EntityParams = {}): FindParams => (params[MATCH] ? { [MATCH]: params[MATCH] } : {});
 
 const filesIn = ({ files }: EntityParams): Members | undefined => (isMembers(files) ? files : undefined);
 

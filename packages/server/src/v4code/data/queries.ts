@@ -22,7 +22,6 @@ import {
 } from '../../query/objects.js';
 import { isOperatorName } from '../../query/operators.js';
 import { scalarOfColumn } from '../../query/resolving.js';
-import type { Precondition } from '../../read/etag.js';
 import { isMembers, type Members, UNPARSED } from '../loading/parts.js';
 import { conditionDates } from '../strapi-utils/dates.js';
 import { ValidationError } from '../strapi-utils/errors.js';
@@ -37,14 +36,10 @@ export const POPULATES_PUBLISHED = Symbol('populates published entries alone');
 /** Set by core actions for the write of a single type, which makes its entry only if there is none. */
 export const ONLY_ENTRY = Symbol('the only entry of a single type');
 
-/** What the client says of the entry that it has seen (BO11). */
-export const MATCH = Symbol('precondition');
-
 /** What code may ask for; anything else in the parameters has no effect. */
 export interface FindParams {
   readonly [POPULATES_PUBLISHED]?: boolean;
   readonly [ONLY_ENTRY]?: boolean;
-  readonly [MATCH]?: Precondition;
   readonly where?: unknown;
   readonly filters?: unknown;
   readonly _q?: unknown;

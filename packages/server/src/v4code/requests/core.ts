@@ -2,12 +2,13 @@
 import pickBy from 'lodash/pickBy.js';
 import { limits } from '../../limits.js';
 import type { EntryType, Model, Uid } from '../../model/model.js';
-import { readPrecondition } from '../../read/etag.js';
+import { type Precondition, readPrecondition } from '../../read/etag.js';
+import { type CoreRequest, inCoreRequest, showsPublished } from '../data/core-requests.js';
 import type { PageFacts } from '../data/db.js';
 import type { Entities, Entity } from '../data/entities.js';
 import { type EntityParams, type EntityService, idOf } from '../data/entity-service.js';
 import { entryBodyOf } from '../data/files.js';
-import { MATCH, ONLY_ENTRY, POPULATES_PUBLISHED, withPlainLists } from '../data/queries.js';
+import { ONLY_ENTRY, POPULATES_PUBLISHED, withPlainLists } from '../data/queries.js';
 import { type Populating, withPermittedPopulate } from '../data/query-changes.js';
 import { currentSession } from '../data/scope.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from '../loading/parts.js';
@@ -55,6 +56,9 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
     const given = isMembers(service) ? service['getFetchParams'] : undefined;
     return isCallable(given) ? (given.call(service, params) as EntityParams) : getFetchParams(params);
   };
+  /** What the response to a request may contain, whatever parameters a service of the project makes of those that it is given. */
+  const asked = (id: unknown, params: Params): Params =>
+    showsPublished(uid, idOf(id)) ? { ...params, [POPULATES_PUBLISHED]: true } : params;
   /** A draft is shown on request only (DR3), whether or not code hears of the read. */
   const isHidden = async (
     id: unknown,
@@ -67,43 +71,56 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
     (await count(uid, { filters: { id: Number(id) }, publicationState: 'live', locale: 'all' })) === 0;
   const collection = {
     async find(params: Params = {}) {
-      const page = pageOf(params.pagination, rest);
-      const asked = fetchedBy(this, params);
-      const results = await entityService.findMany(uid, { ...asked, start: page.start, limit: page.limit });
-      const total = page.withCount ? await entityService.count(uid, asked) : undefined;
+      const fetched = fetchedBy(this, params);
+      const page = pageOf(fetched.pagination, rest);
+      const results = await entityService.findMany(uid, { ...fetched, start: page.start, limit: page.limit });
+      const total = page.withCount ? await entityService.count(uid, fetched) : undefined;
       return { results, pagination: page.facts(total) };
     },
     async findOne(id: unknown, params: Params = {}) {
-      return (await isHidden(id, params)) ? null : entityService.findOne(uid, id, fetchedBy(this, params));
+      const fetched = asked(id, fetchedBy(this, params));
+      return (await isHidden(id, fetched)) ? null : entityService.findOne(uid, id, fetched);
     },
-    create: (params: Params = {}) => entityService.create(uid, { ...params, data: publishedNow(params['data']) }),
-    update: (id: unknown, params: Params = {}) => entityService.update(uid, id, params),
-    delete: (id: unknown, params: Params = {}) => entityService.delete(uid, id, params),
+    create: (params: Params = {}) =>
+      entityService.create(uid, { ...asked(null, params), data: publishedNow(params['data']) }),
+    update: (id: unknown, params: Params = {}) => entityService.update(uid, id, asked(id, params)),
+    delete: (id: unknown, params: Params = {}) => entityService.delete(uid, id, asked(id, params)),
   };
+  /** Whether the project's service finds the entry in a way of its own. Writes ask it too, as in v4: it may be a guard. */
+  const finds = (service: unknown): service is typeof single =>
+    isMembers(service) && (service['find'] !== single.find || service['getFetchParams'] !== getFetchParams);
   /** Its only entry, in the locale that is asked for: `all` is none (LO6). */
-  const storedIn = async ({ locale }: Params): Promise<Entity | null> =>
-    locale === 'all'
-      ? null
-      : ((await entityService.findMany(uid, { locale, publicationState: 'preview' })) as Entity | null);
+  const storedFor = async (
+    service: unknown,
+    { data: _data, files: _files, ...params }: Params,
+  ): Promise<Entity | null> => {
+    const { locale } = params;
+    if (locale === 'all') return null;
+    const found = finds(service)
+      ? await service.find({ ...params, publicationState: 'preview' })
+      : await entityService.findMany(uid, { locale, publicationState: 'preview' });
+    return found as Entity | null;
+  };
   const single = {
     // parameters of lists have no effect
     find({ _q, start: _start, limit: _limit, ...params }: Params = {}) {
       return entityService.findMany(uid, fetchedBy(this, params));
     },
     async createOrUpdate(params: Params = {}) {
-      const stored = await storedIn(params);
-      if (stored) return entityService.update(uid, stored.id, params);
-      // other locales are made of one that exists
-      if (type.localized && (await count(uid, { locale: 'all' })) > 0)
+      const stored = await storedFor(this, params);
+      const shown = asked(null, params);
+      if (stored) return entityService.update(uid, stored.id, shown);
+      // other locales are made of one that exists, and what the project does not find may be there
+      if ((type.localized || finds(this)) && (await count(uid, { locale: 'all' })) > 0)
         throw new ValidationError('singleType.alreadyExists');
       const { locale } = params;
       const data = publishedNow(params['data']);
       const located = type.localized && locale !== undefined && isMembers(data) ? { ...data, locale } : data;
-      return entityService.create(uid, { ...params, data: located, [ONLY_ENTRY]: true });
+      return entityService.create(uid, { ...shown, data: located, [ONLY_ENTRY]: true });
     },
     async delete(params: Params = {}) {
-      const stored = await storedIn(params);
-      return stored && entityService.delete(uid, stored.id, params);
+      const stored = await storedFor(this, params);
+      return stored && entityService.delete(uid, stored.id, asked(null, params));
     },
   };
   return { getFetchParams, ...(type.kind === 'single' ? single : collection) };
@@ -198,15 +215,18 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
     return transformResponse(model, sanitizeOutput(model, data, type, native().callerOf(ctx)), meta, type);
   };
 
-  /** The same for one entry: what it populates is published unless the client asks for drafts. */
+  /** The same for one entry: it populates what is published unless the client asks for drafts. */
   const respondOne = (
     ctx: CodeContext,
     name: ServiceMember,
+    entry: CoreRequest['entry'],
     run: (query: Params, service: Callable) => unknown,
   ): Promise<unknown> =>
     respond(ctx, name, async (query, member) => {
-      const asksForDrafts = query['publicationState'] === 'preview';
-      return { data: await run(asksForDrafts ? query : { ...query, [POPULATES_PUBLISHED]: true }, member) };
+      const shown = query['publicationState'] !== 'preview';
+      const request = { uid, entry, match: name === 'findOne' ? null : matchOf(ctx), showsPublished: shown };
+      const asking = shown ? { ...query, [POPULATES_PUBLISHED]: true } : query;
+      return { data: await inCoreRequest(request, async () => run(asking, member)) };
     });
 
   /** Both, so that no parameter of the query takes the place of one. */
@@ -230,23 +250,23 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
     async findOne(ctx: CodeContext) {
       if (!runs('findOne')) return native().perform(ctx, type, 'findOne');
       const { id } = ctx.params;
-      return respondOne(ctx, 'findOne', (query, member) => member(id, query));
+      return respondOne(ctx, 'findOne', entryOf(id), (query, member) => member(id, query));
     },
     async create(ctx: CodeContext) {
       if (!runs('create')) return native().perform(ctx, type, 'create');
       const input = inputOf(ctx);
-      return respondOne(ctx, 'create', (query, member) => member({ ...query, ...input }));
+      return respondOne(ctx, 'create', 'new', (query, member) => member({ ...query, ...input }));
     },
     async update(ctx: CodeContext) {
       if (!runs('update')) return native().perform(ctx, type, 'update');
       const input = inputOf(ctx);
       const { id } = ctx.params;
-      return respondOne(ctx, 'update', (query, member) => member(id, { ...query, ...input, ...matchOf(ctx) }));
+      return respondOne(ctx, 'update', entryOf(id), (query, member) => member(id, { ...query, ...input }));
     },
     async delete(ctx: CodeContext) {
       if (!runs('delete')) return native().perform(ctx, type, 'delete');
       const { id } = ctx.params;
-      return respondOne(ctx, 'delete', (query, member) => member(id, { ...query, ...matchOf(ctx) }));
+      return respondOne(ctx, 'delete', entryOf(id), (query, member) => member(id, query));
     },
   };
   const single = {
@@ -257,11 +277,11 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
     async update(ctx: CodeContext) {
       if (!runs('update')) return native().perform(ctx, type, 'update');
       const input = inputOf(ctx);
-      return respondOne(ctx, 'createOrUpdate', (query, member) => member({ ...query, ...input, ...matchOf(ctx) }));
+      return respondOne(ctx, 'createOrUpdate', 'only', (query, member) => member({ ...query, ...input }));
     },
     async delete(ctx: CodeContext) {
       if (!runs('delete')) return native().perform(ctx, type, 'delete');
-      return respondOne(ctx, 'delete', (query, member) => member({ ...query, ...matchOf(ctx) }));
+      return respondOne(ctx, 'delete', 'only', (query, member) => member(query));
     },
   };
   // only actions are listed
@@ -269,10 +289,11 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
 };
 
 /** As in the server's own writes; what code gives in place of a context may have no headers. */
-const matchOf = ({ request }: Partial<Pick<CodeContext, 'request'>>): Params => {
-  const match = readPrecondition((request?.header ?? {}) as Parameters<typeof readPrecondition>[0]);
-  return match ? { [MATCH]: match } : {};
-};
+const matchOf = ({ request }: Partial<Pick<CodeContext, 'request'>>): Precondition | null =>
+  readPrecondition((request?.header ?? {}) as Parameters<typeof readPrecondition>[0]);
+
+/** Of an id in a path; one that names no entry is no other's either. */
+const entryOf = (id: unknown): number => idOf(id) ?? Number.NaN;
 
 /** The whole query, with parameters that only the project knows, in the forms that the entity service knows. */
 const queryIn = ({ query }: Pick<CodeContext, 'query'>): Members => {

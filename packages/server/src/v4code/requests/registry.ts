@@ -216,11 +216,18 @@ const isOriginalFor = ({ members: now, original }: Made, action: CoreAction): bo
     case 'create':
       return now['create'] === original['create'];
     case 'update':
-      return now['update'] === original['update'] && now['createOrUpdate'] === original['createOrUpdate'];
+      return now['update'] === original['update'] && isOriginalOfSingle(now, original);
     case 'delete':
-      return now['delete'] === original['delete'];
+      return now['delete'] === original['delete'] && isOriginalOfSingle(now, original);
   }
 };
+
+/** Writes of a single type find its entry first. */
+const isOriginalOfSingle = (now: Members, original: Members): boolean =>
+  original['createOrUpdate'] === undefined ||
+  (now['createOrUpdate'] === original['createOrUpdate'] &&
+    now['find'] === original['find'] &&
+    now['getFetchParams'] === original['getFetchParams']);
 
 /** `api::tool.tool` by its parts; empty ones for any other name. */
 const placeOf = (name: string): { readonly api: string; readonly local: string } => {
