@@ -166,6 +166,8 @@ describe.each(dialects)('a global middleware with a transaction around the serve
     expect([status, body]).toEqual([200, ['whole']]);
     // what writes nothing is answered
     expect((await served.json('OPTIONS', '/api/notes')).status).toBe(200);
-    expect((await served.json('POST', '/api/nothing')).status).toBe((await served.json('POST', '/api/nothing?alone=1')).status);
+    expect((await served.json('POST', '/api/nothing')).status).toBe(
+      (await served.json('POST', '/api/nothing?alone=1')).status,
+    );
   });
 });

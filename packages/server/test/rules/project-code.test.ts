@@ -936,6 +936,11 @@ Let such errors through, or do without what is not here. Where access does not d
     ['controllers', `catch { throw 1; } try { own(); } catch {}`, 'guard'],
     ['controllers', `catch ({ message = own(1) }) { throw message; }`, 'guard'],
     ['policies', `catch (fault) { throw fault; }`, 'run'],
+    ['controllers', `catch (fault) {\n  strapi.log.error(fault.message)\n  throw fault\n}`, 'run'],
+    ['controllers', `catch (fault) {\n  if (fault.code)\n    throw fault\n}`, 'guard'],
+    ['controllers', `catch (fault) {\n  log(fault)\n  if (isOurs(fault))\n    throw fault\n}`, 'guard'],
+    // what is behind it has been done by then
+    ['middlewares', `catch (fault) { await next(); throw fault; }`, 'guard'],
     ['policies', `catch { return false; }`, 'guard'],
   ])('code goes on after an error unless it always throws one: %s, %s', (folder, caught, expected) => {
     const file = `src/api/book/${folder}/own.js`;
@@ -974,9 +979,71 @@ Let such errors through, or do without what is not here. Where access does not d
     expect(guards({ [lib]: knex, 'src/policies/a.js': imports })).toEqual(said(lib));
     // neither calls it, or lets the error through
     expect(guards({ [service]: knex, 'src/policies/a.js': catching(`const own = f`) })).toEqual([]);
+    for (const body of [
+      `const own = () => strapi.entityService.findOne('api::book.own', 1)`,
+      `const own = () => strapi.service('api::book.own-other').owns()`,
+      `const own = () => f({ service: 1 }, strapi.plugin('upload').service('upload'))`,
+    ])
+      expect(guards({ [service]: knex, [`${controllers}/a.js`]: catching(body) })).toEqual([]);
     expect(
       guards({ [service]: knex, [`${controllers}/a.js`]: byUid.replace('{}', '(fault) { throw fault; }') }),
     ).toEqual([]);
+  });
+
+  it.each([
+    ['a service that is imported by its place', `require('../api/book/services/own')`, {}],
+    [
+      'a service that a helper calls',
+      `require('../lib/own')`,
+      { 'src/lib/own.js': `() => strapi.service('api::book.own').owns()` },
+    ],
+    [
+      'a service that another one calls',
+      `strapi.service('api::book.other').owns`,
+      { 'src/api/book/services/other.js': `({ strapi }) => ({ owns: () => strapi.service('api::book.own').owns() })` },
+    ],
+    ['a service of a type in camel case', `strapi.service('api::big-book.own')`, {}, 'src/api/bigBook/services/Own.js'],
+    ['a service as one of its API', `strapi.api['book'].services.own`, {}],
+    ['the service of a core controller', `strapi.service('api::book.book')`, {}, 'src/api/book/services/book.js'],
+  ])('errors of %s count too', (_what, expression, others: Files, service = 'src/api/book/services/own.js') => {
+    const policy = `const own = ${expression}; module.exports = async () => { try { return await own(); } catch {} return true; };`;
+    const given = {
+      ...Object.fromEntries(Object.entries(others).map(([file, code]) => [file, `module.exports = ${code};`])),
+      [service]: `module.exports = ({ strapi }) => ({ owns: () => strapi.db.connection('x') });`,
+      'src/policies/a.js': policy,
+    };
+    writeFiles(dir, given);
+    const found = findCode(dir, running);
+    expect(found.flatMap(({ file, kind, absent }) => (kind === 'guard' ? [[file, absent[0]?.file]] : []))).toEqual([
+      ['src/policies/a.js', service],
+    ]);
+  });
+
+  it('a core action that goes on after an error of its service is a guard, and so is a helper of a guard that goes on', () => {
+    writeFiles(dir, {
+      'src/api/book/services/book.js': `module.exports = require('@strapi/strapi').factories.createCoreService('api::book.book', () => ({ find: () => strapi.db.connection('x') }));`,
+      'src/api/book/controllers/book.js': `module.exports = require('@strapi/strapi').factories.createCoreController('api::book.book', () => ({
+        async find(ctx) { try { return await super.find(ctx); } catch { return all(); } } }));`,
+      'src/lib/own.js': `module.exports = async () => { try { return await strapi.db.connection('x'); } catch { return true; } };`,
+      'src/lib/unused.js': `module.exports = async () => { try { return await strapi.db.connection('x'); } catch { return true; } };`,
+      'src/policies/a.js': `module.exports = require('../lib/own');`,
+    });
+    const guards = findCode(dir, running).filter((it) => it.kind === 'guard');
+    expect(guards.map((it) => it.file)).toEqual(['src/api/book/controllers/book.js', 'src/lib/own.js']);
+  });
+
+  it('a name that a file gives to a service is that of its block', () => {
+    const body = (use: string): string => `const service = strapi.service('admin::user'); return ${use};`;
+    const source = (first: string, second: string): string =>
+      `module.exports = { one() { ${body(first)} }, other(service) { return ${second}; } };`;
+    const absentIn = (text: string): number => {
+      writeFiles(dir, { 'src/api/book/services/own.js': text });
+      return findCode(dir, running).find((it) => it.file === 'src/api/book/services/own.js')!.absent.length;
+    };
+    expect([absentIn(source('service.deleteById()', '1')), absentIn(source('1', 'service.deleteById()'))]).toEqual([
+      1, 0,
+    ]);
+    expect(absentIn(source("'service.deleteById'", '1'))).toBe(0);
   });
 
   it('a plugin as v4 generates it is no guard, and one that guards others is', () => {

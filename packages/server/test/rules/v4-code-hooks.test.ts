@@ -249,6 +249,17 @@ describe.each(dialects)('hooks on %s', (dialect) => {
       });
     });
 
+    it('leaves objects of classes in what many rows are made of as they are', async () => {
+      class Label {
+        readonly #text = 'of a class';
+        toJSON(): string {
+          return this.#text;
+        }
+      }
+      const { ids } = await strapi.db.query(note).createMany({ data: [{ text: new Label() }] });
+      expect(await strapi.entityService.findOne(note, ids[0]!)).toMatchObject({ text: 'of a class' });
+    });
+
     it('runs on its own after a transaction that was undone', async () => {
       expect((await post('undone')).status).toBe(400);
       await vi.waitFor(async () => {

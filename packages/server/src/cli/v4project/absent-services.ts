@@ -17,7 +17,7 @@ export const absentServicesIn = ({ text, code }: CodeTexts): readonly Named[] =>
     [...plain.matchAll(spelling)]
       // the calls are code, and what they are given is text
       .filter(({ index }) => code[index] === 's')
-      .flatMap((found) => usesOf(serviceOf(found), found, plain)),
+      .flatMap((found) => usesOf(serviceOf(found), found, { plain, code: plainly(code) })),
   );
 };
 
@@ -31,7 +31,15 @@ const serviceOf = ({ groups = {} }: RegExpExecArray): Service => ({
   name: groups['service'] ?? groups['key'] ?? '',
 });
 
-const usesOf = (service: Service, { 0: whole, index }: RegExpExecArray, text: string): readonly Named[] => {
+/** Of one file, with one way to name a member. */
+interface Plain {
+  /** Without comments. */
+  readonly plain: string;
+  /** Without texts too. */
+  readonly code: string;
+}
+
+const usesOf = (service: Service, { 0: whole, index }: RegExpExecArray, texts: Plain): readonly Named[] => {
   const { owner, name } = service;
   const described = nameOf(service);
   const isAbsent =
@@ -40,7 +48,7 @@ const usesOf = (service: Service, { 0: whole, index }: RegExpExecArray, text: st
   const methods: Readonly<Record<string, readonly string[]>> = absentMethods;
   const absent = methods[`${owner}.${name}`];
   if (!absent) return [];
-  return membersAt(text, index, index + whole.length)
+  return membersAt(texts, index, index + whole.length)
     .filter((it) => absent.includes(it.name))
     .map((it) => ({ what: `${described}.${it.name}`, index: it.index }));
 };
@@ -56,18 +64,36 @@ interface Member {
 }
 
 /** What of an object the file names: behind it, taken out of it, or by the name that it gives to the object. */
-const membersAt = (text: string, start: number, end: number): readonly Member[] => {
+const membersAt = ({ plain, code }: Plain, start: number, end: number): readonly Member[] => {
   const direct = /\s*\.\s*([\w$]+)(?!\s*=[^=>])/y;
   direct.lastIndex = end;
-  const [, name] = direct.exec(text) ?? [];
+  const [, name] = direct.exec(plain) ?? [];
   if (name !== undefined) return [{ name, index: start }];
-  const before = text.slice(Math.max(0, start - DECLARATION_LENGTH), start);
+  const before = plain.slice(Math.max(0, start - DECLARATION_LENGTH), start);
   const [, list] = /\{([^{}]*)\}\s*=\s*$/.exec(before) ?? [];
   if (list !== undefined) return destructuredNames(list).map(({ member }) => ({ name: member, index: start }));
   const [, local] = /\b(?:const|let|var)\s+([\w$]+)\s*=\s*$/.exec(before) ?? [];
   if (local === undefined) return [];
   const uses = new RegExp(`(?<![\\w$.])${escapeRegExp(local)}\\s*\\.\\s*([\\w$]+)`, 'g');
-  return [...text.matchAll(uses)].map(({ 1: it = '', index }) => ({ name: it, index }));
+  const [first, last] = code === plain ? [0, code.length] : blockAround(code, start);
+  return [...code.slice(first, last).matchAll(uses)].map(({ 1: it = '', index }) => ({
+    name: it,
+    index: first + index,
+  }));
+};
+
+/** Where the block begins and ends that the place is in. */
+const blockAround = (code: string, place: number): readonly [number, number] => {
+  const edge = (step: 1 | -1, opening: string, closing: string): number => {
+    let depth = 0;
+    for (let at = place; at >= 0 && at < code.length; at += step) {
+      if (code[at] === opening) depth += 1;
+      if (code[at] === closing) depth -= 1;
+      if (depth < 0) return at;
+    }
+    return step === 1 ? code.length : 0;
+  };
+  return [edge(-1, '}', '{'), edge(1, '{', '}')];
 };
 
 /** How far back from a service the beginning of its declaration is looked for. */

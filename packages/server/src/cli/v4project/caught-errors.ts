@@ -42,14 +42,16 @@ const blockAt = (code: string, { index, 0: word }: RegExpExecArray): Block | nul
 
 const thrown = String.raw`(?:throw\b|(?:return\s+)?ctx\s*\.\s*throw\s*\()`;
 const allThrown = new RegExp(thrown, 'g');
-// behind a condition it would not be the end of all of it
-const throwsAtTop = new RegExp(String.raw`(?:^|[;}])\s*${thrown}`);
+// behind a condition it would not be the end of all of it: where there are no semicolons, after a line that is a call
+const throwsAtTop = new RegExp(
+  String.raw`(?:^|[;}]|(?:^|\n)(?![^\S\n]*(?:if|for|while|else)\b)[\w$.? \t]+\([^\n;]*\)[^\S\n]*\n)\s*${thrown}`,
+);
 
 /**
  * Whether the block ends in another error, whatever happens in it. What it returns instead, be it `ctx.forbidden()`, is up to whoever called
- * the function that it is in.
+ * the function that it is in; and what it calls by the name of `next` is behind the guard.
  */
 const throwsAgain = (block: Block | null): boolean =>
   block !== null &&
   throwsAtTop.test(block.top) &&
-  !/\b(?:return|break|continue|yield)\b/.test(block.inside.replaceAll(allThrown, ''));
+  !/\b(?:return|break|continue|yield|next)\b/.test(block.inside.replaceAll(allThrown, ''));

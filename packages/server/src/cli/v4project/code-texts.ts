@@ -117,3 +117,10 @@ const operators: ReadonlySet<string> = new Set([
   ...['return', 'typeof', 'instanceof', 'in', 'of', 'new', 'delete', 'void', 'throw', 'case', 'do', 'else'],
   ...['yield', 'await', 'default'],
 ]);
+
+/** Removes comments, but not inside strings. The lines stay. */
+export const withoutComments = (source: string): string =>
+  source.replace(
+    /('(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g,
+    (comment, text: string | undefined) => text ?? ` ${comment.replaceAll(/[^\n]/g, '')}`,
+  );

@@ -4,6 +4,7 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
+import memoize from 'lodash/memoize.js';
 import once from 'lodash/once.js';
 import { never, orNearest } from '../../errors.js';
 import { distOf } from '../../v4code/loading/env.js';
@@ -12,8 +13,9 @@ import { installedPlugins } from '../../v4code/loading/read-extensions.js';
 import { harmless, ofCore } from '../../v4code/plugins/absent.js';
 import { type Config, StartFault } from '../config.js';
 import { type AbsentUse, absentUses, describeUses, makesSessions, mayBeCaught } from './absent-uses.js';
+import { reachedFrom, withImported } from './calls.js';
 import { goesOnAfterErrors } from './caught-errors.js';
-import { codeTexts } from './code-texts.js';
+import { codeTexts, withoutComments } from './code-texts.js';
 import {
   type CoreAction,
   type CoreRouter,
@@ -26,6 +28,7 @@ import {
 } from './core-code.js';
 import { changesReads as changesReadsBy, guardsOthers, replacesControllers } from './guard-texts.js';
 import { findPackages } from './plugins.js';
+import { filesAt, foldersAt, isCode, listed, skipped, textOf } from './project-files.js';
 
 export interface CodeFile {
   /** Relative to the project folder, with forward slashes. */
@@ -228,11 +231,16 @@ export const findCode = (
     const isGuard = partOfExtension.test(file) && failsOpen(file, file, source, absent);
     return { file, kind: isGuard ? 'guard' : 'unused', ignored: false, absent };
   });
-  return withErrorsOfOthers(projectDir, [...known, ...imported], isAccepted).sort((a, b) => (a.file < b.file ? -1 : 1));
+  return guardsThroughOthers(projectDir, [...known, ...imported], isAccepted).sort((a, b) =>
+    a.file < b.file ? -1 : 1,
+  );
 };
 
-/** Files that may be guards, and go on where what they call uses what is not here, as guards. */
-const withErrorsOfOthers = (
+/**
+ * Files that go on where what they call, through whatever others, uses what is not here, as guards: if they may be guards themselves, or are
+ * called by such.
+ */
+const guardsThroughOthers = (
   projectDir: string,
   files: readonly CodeFile[],
   isAccepted: (file: string) => boolean,
@@ -240,29 +248,22 @@ const withErrorsOfOthers = (
   const failing = files.filter(
     ({ file, kind, ignored, absent }) => !ignored && kind !== 'guard' && absent.some(mayBeCaught) && !isAccepted(file),
   );
+  if (failing.length === 0) return [...files];
+  const names = files.filter(({ file, ignored }) => !ignored && isCode(file)).map((it) => it.file);
+  const reach = memoize((file: string) => reachedFrom(projectDir, file, names));
+  const guards = files.filter(({ file, kind, ignored }) => kind === 'run' && !ignored && mayGuardFile.test(file));
+  const mayGuard = new Set(guards.flatMap(({ file }) => [...reach(file)]));
   return files.map((it) => {
     const { file, kind, ignored } = it;
-    if (failing.length === 0 || kind !== 'run' || ignored || !mayGuardFile.test(file) || isAccepted(file)) return it;
-    const source = textOf(projectDir, file);
-    if (!goesOnAfterErrors(codeTexts(source).code)) return it;
-    const isCalled = calledBy(projectDir, file, source);
+    const isAsked = (kind === 'run' || kind === 'unused') && !ignored && mayGuard.has(file) && !isAccepted(file);
+    if (!isAsked || !goesOnAfterErrors(codeTexts(textOf(projectDir, file)).code)) return it;
     const absent = failing
-      .filter((other) => other.file !== file && isCalled(other.file))
-      .flatMap((other) => other.absent.filter(mayBeCaught).map((use) => ({ ...use, file: other.file })));
+      .filter((other) => reach(file).has(other.file))
+      .flatMap((other) =>
+        other.absent.filter(mayBeCaught).map((use) => (other.file === file ? use : { ...use, file: other.file })),
+      );
     return absent.length === 0 ? it : { ...it, kind: 'guard', absent };
   });
-};
-
-/** Which files of the project a file imports, or calls as services, as far as its text shows it: by their uids, or as those of its own API. */
-const calledBy = (projectDir: string, file: string, source: string): ((other: string) => boolean) => {
-  const imported = importedBy(projectDir, file, source);
-  const text = withoutComments(source);
-  const [, api] = /^src\/api\/([^/]+)\//.exec(file) ?? [];
-  return (other) => {
-    const [, folder, name] = /^src\/api\/([^/]+)\/services\/([^/]+?)\.\w+$/.exec(other) ?? [];
-    if (folder === undefined) return imported.has(other);
-    return text.includes(`api::${folder}.${name}`) || (folder === api && /\bservices?\b/.test(text));
-  };
 };
 
 /** From the folder of the project. */
@@ -416,25 +417,6 @@ const importsGuard = (
 /** What is called once, and may change the routes, controllers and middlewares of others. */
 const registers = /^src\/(?:extensions|plugins|index\.|api\/[^/]+\/index\.)/;
 
-/** The text, and those of the files of the project that it imports by their places. */
-const withImported = (projectDir: string, file: string, source: string): string =>
-  [...importedBy(projectDir, file, source).values()].join('\n');
-
-/** Texts by file, its own among them. */
-const importedBy = (projectDir: string, file: string, source: string): ReadonlyMap<string, string> => {
-  const texts = new Map([[file, source]]);
-  for (const [at, text] of texts)
-    for (const [, given = ''] of withoutComments(text).matchAll(importsPlace)) {
-      const place = path.posix.join(path.posix.dirname(at), given).replace(/\/$|\.[cm]?[jt]s$/, '');
-      if (place.startsWith('..')) continue;
-      for (const it of [place, `${place}/index`].flatMap((one) => filesAt(projectDir, one.split('/'))))
-        if (!texts.has(it)) texts.set(it, textOf(projectDir, it));
-    }
-  return texts;
-};
-
-const importsPlace = /(?:\brequire\(|\bfrom|\bimport\(?)\s*['"`](\.{1,2}(?:\/[^'"`]*)?)['"`]/g;
-
 /** What a text of code names by `resolve`, from the folder of the project. */
 const resolvedIn = (text: string): readonly string[] =>
   [...text.matchAll(/\bresolve['"]? ?: ?['"`]\.?\/?([\w./-]+)['"`]/g)].map(([, place = '']) =>
@@ -524,8 +506,6 @@ export const unservedActions = (
   return unserved;
 };
 
-const textOf = (projectDir: string, file: string): string => fs.readFileSync(path.join(projectDir, file), 'utf8');
-
 // ---- finding files
 
 /** Where v4 looks for code. `*`: any folder; `#`: any code file; `##`: any code file at any depth; otherwise a name without extension. */
@@ -545,47 +525,6 @@ const places: readonly string[] = [
   'config/env/*/#',
   'database/migrations/#',
 ];
-
-/** Folders in which v4 reads JSON as it reads code. */
-const withJson = /^config(\/|$)|^src\/api\/[^/]+\/(routes|config)$/;
-
-const isCode = (name: string): boolean => /\.[cm]?[jt]s$/.test(name) && !/\.(?:d|test)\.[cm]?ts$/.test(name);
-const listed = (dir: string): readonly fs.Dirent[] => {
-  try {
-    return fs.statSync(dir, { throwIfNoEntry: false })?.isDirectory()
-      ? fs.readdirSync(dir, { withFileTypes: true })
-      : [];
-  } catch (fault) {
-    // such as the files of a database beside the project
-    if ((fault as NodeJS.ErrnoException).code === 'EACCES') return [];
-    throw fault;
-  }
-};
-const skipped = (name: string): boolean => name.startsWith('.') || name === 'node_modules';
-
-const filesAt = (root: string, [step = '', ...rest]: readonly string[], at = ''): readonly string[] => {
-  const entries = listed(path.join(root, at)).filter((it) => !skipped(it.name));
-  const place = (name: string): string => (at === '' ? name : `${at}/${name}`);
-  const isRead = (name: string): boolean => isCode(name) || (withJson.test(at) && name.endsWith('.json'));
-  const files = entries.filter((it) => it.isFile() && isRead(it.name)).map((it) => it.name);
-  const folders = entries.filter((it) => it.isDirectory()).map((it) => it.name);
-  if (step === '#') return files.map(place);
-  if (step === '##') return [...files.map(place), ...folders.flatMap((it) => filesAt(root, ['##'], place(it)))];
-  if (rest.length === 0) return files.filter((it) => it.replace(/\.[cm]?[jt]s$/, '') === step).map(place);
-  return folders.filter((it) => step === '*' || it === step).flatMap((it) => filesAt(root, rest, place(it)));
-};
-
-/** Folders at a place in which `*` is any folder. */
-const foldersAt = (root: string, place: string): readonly string[] =>
-  place.split('/').reduce<readonly string[]>(
-    (found, step) =>
-      found.flatMap((at) =>
-        listed(path.join(root, at))
-          .filter((it) => it.isDirectory() && !skipped(it.name) && (step === '*' || it.name === step))
-          .map((it) => (at === '' ? it.name : `${at}/${it.name}`)),
-      ),
-    [''],
-  );
 
 // ---- classifying by text
 
@@ -643,13 +582,6 @@ const replacesController = (file: string, text: string): boolean =>
 
 /** Lifecycles of reads and decorations of the entity service may narrow every query, or empty its results. */
 const changesReads = (file: string, text: string): boolean => file.startsWith('src/') && changesReadsBy(text);
-
-/** Removes comments, but not inside strings. The lines stay. */
-const withoutComments = (source: string): string =>
-  source.replace(
-    /('(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g,
-    (comment, text: string | undefined) => text ?? ` ${comment.replaceAll(/[^\n]/g, '')}`,
-  );
 
 /** Removes comments, and collapses white space. */
 const bare = (source: string): string =>

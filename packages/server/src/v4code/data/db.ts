@@ -1,5 +1,6 @@
 /** `strapi.db.query(uid)`: rows of a type with v4's lifecycles around every operation, and no validation. */
-import cloneDeep from 'lodash/cloneDeep.js';
+import cloneDeepWith from 'lodash/cloneDeepWith.js';
+import isPlainObject from 'lodash/isPlainObject.js';
 import lowerFirst from 'lodash/lowerFirst.js';
 import { type Issue, issueKinds, Refusal, statusOf } from '../../errors.js';
 import { limits } from '../../limits.js';
@@ -197,7 +198,7 @@ export const newQueryEngine = (
   ): Promise<T> => {
     const isHeard = lifecycles.hears(uid, operated);
     // a transaction may be run again, and hooks change what they are given
-    const given = (): object => (isHeard ? cloneDeep(params) : params);
+    const given = (): object => (isHeard ? copyOf(params) : params);
     return entities.transaction(() => withHooks(operated, given(), run), titleOf(operated));
   };
 
@@ -294,3 +295,9 @@ const objectOf = (data: unknown): object => {
   if (!isMembers(data)) throw new TypeError('data must be an object');
   return data;
 };
+
+/** Of lists and plain objects; instances of classes stay the same ones. */
+const copyOf = (params: object): object =>
+  cloneDeepWith(params, (it: unknown) =>
+    typeof it === 'object' && it !== null && !Array.isArray(it) && !isPlainObject(it) ? it : undefined,
+  ) as object;
