@@ -677,6 +677,8 @@ describe('what guards use and is not here', () => {
   ];
   beforeAll(async () => {
     served = await serveCode('sqlite', {
+      // what catches the errors of what is not here
+      'dovetail.config.json': JSON.stringify({ project: { acceptCode: ['src/utils'] } }),
       ...guarded('after', `middlewares: ['global::after']`),
       ...guarded('instead', `middlewares: ['global::instead']`),
       ...guarded('plugin', `policies: ['global::plugin']`),
@@ -750,6 +752,7 @@ describe('what guards use and is not here', () => {
 
   it('refuses the start where it makes the guard', async () => {
     const files = {
+      'dovetail.config.json': JSON.stringify({ project: { acceptCode: ['src/utils'] } }),
       ...guarded('note', `middlewares: ['global::made']`),
       'src/utils/rows.js': `module.exports = (strapi) => { try { return strapi.db.connection; } catch { return null; } };`,
       'src/middlewares/made.js': `module.exports = (config, { strapi }) => { const rows = require('../utils/rows')(strapi); return (ctx, next) => rows ? ctx.forbidden() : next(); };`,
@@ -1206,7 +1209,7 @@ describe('what guards begin and others do', () => {
   beforeAll(async () => {
     served = await serveCode('sqlite', {
       // those that catch what others throw
-      'dovetail.config.json': JSON.stringify({ project: { acceptCode: ['src/api/hit'] } }),
+      'dovetail.config.json': JSON.stringify({ project: { acceptCode: ['src/api/hit', 'src/utils'] } }),
       ...typeFile('hit', { title: text }),
       'src/api/hit/routes/own.js': `module.exports = { routes: [ ${Object.entries(routes)
         .map(
