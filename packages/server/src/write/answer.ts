@@ -2,9 +2,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '../access/access.js';
 import { bug, catchRefusal, issue, type Result, refuse, unwrap } from '../errors.js';
+import type { EntryType } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
-import type { QuerySource } from '../query/raw.js';
+import { type QuerySource, shapeOf } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
+import type { Gate } from '../query/selection.js';
 import { readDocumentLocale, readQueryStatus } from '../query/state.js';
 import { namesAnswer } from '../read/etag.js';
 import { type Answer, answerOf, type Reader, type ReadRequest } from '../read/find.js';
@@ -110,7 +112,10 @@ export const shownTo = (
 
 /** What v5's parameters say of the entry itself (VF4, VF8); the body must not say anything else of its locale. */
 const withParameters = (request: WriteRequest, query: QuerySource, { format, gate }: ResolveContext): WriteRequest => {
-  if (format !== 'v5') return request;
+  if (format !== 'v5')
+    return request.action === 'delete' && findsPublished(request.type, query, gate)
+      ? { ...request, isPublished: true }
+      : request;
   const locale = readDocumentLocale(request.type, request.action, query);
   if (request.action === 'delete') return request;
   const status = readQueryStatus(request.type, request.action, query);
@@ -130,6 +135,14 @@ const withParameters = (request: WriteRequest, query: QuerySource, { format, gat
       ...(isAsked && data['publishedAt'] === undefined ? { publishedAt: status === 'draft' ? null : Date.now() } : {}),
     },
   };
+};
+
+/** Whether a deletion is of the single type's entry as a read with the query shows it (DR3); administrators see drafts. */
+const findsPublished = (type: EntryType, query: QuerySource, gate: Gate): boolean => {
+  if (type.kind !== 'single' || !type.draftAndPublish || gate.changes !== undefined) return false;
+  const node = unwrap(query.read()).get('publicationState');
+  const shape = node && shapeOf(node);
+  return !(shape?.kind === 'text' && shape.text === 'preview');
 };
 
 /** One write in its own transaction. Passwords are hashed before it begins. */

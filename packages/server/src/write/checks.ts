@@ -64,8 +64,10 @@ export const checkChanges = async (
 };
 
 interface Targets {
-  /** One issue for each link that names entries that do not exist. */
+  /** One issue for each link that names entries that do not exist, or that the caller must not see. */
   readonly absent: readonly Issue[];
+  /** The same, whatever the caller may see. */
+  readonly gone: readonly Issue[];
   /** The media types of the files that are named; null for a file without one. */
   readonly mediaTypes: ReadonlyMap<number, string | null>;
 }
@@ -110,14 +112,27 @@ const askedByType = (changes: readonly OwnedChange[]): readonly Asked[][] =>
 
 const distinctIds = (asked: readonly Asked[]): readonly number[] => [...new Set(asked.flatMap((it) => it.ids))];
 
+interface Missing {
+  readonly asked: Asked;
+  readonly id: number;
+  readonly exists: boolean;
+}
+
+const issuesOf = (missing: readonly Missing[]): readonly Issue[] =>
+  [...new Set(missing.map((it) => it.asked))].map((asked) => {
+    const ids = missing.filter((it) => it.asked === asked).map((it) => it.id);
+    return issue('relation.absent', asked.path, { uid: asked.uid, ids });
+  });
+
 /** Returns what to call once the questions are answered. */
 const askTargets = (
   changes: readonly OwnedChange[],
   { ask }: Questions,
   { model, dialect, gate }: CheckContext,
+  locks: 'locks' | 'plain' = 'locks',
 ): ((snapshot: Pick<Snapshot, 'lists'> | null) => Targets) => {
   const mediaTypes = new Map<number, string | null>();
-  const missing: { readonly asked: Asked; readonly id: number; readonly exists: boolean }[] = [];
+  const missing: Missing[] = [];
   for (const asked of askedByType(changes)) {
     const { uid } = asked[0]!;
     const type = typeOf(model, uid);
@@ -126,7 +141,7 @@ const askTargets = (
       ? ([, creatorId, , , text]: Row): boolean =>
           gate.changes!.covers('read', type, { creatorId, locale: type.localized ? text : null })
       : null;
-    const lock = asked.some((it) => it.isMorph) ? 'referenced' : 'plain';
+    const lock = locks === 'locks' && asked.some((it) => it.isMorph) ? 'referenced' : 'plain';
     ask((sees ? governedStatement : existingStatement)(type, wanted, dialect, lock), (rows) => {
       const found = new Set(rows.flatMap((row) => (sees?.(row) === false ? [] : [row[0]!])));
       if (uid === FILE_UID) for (const [id, , , , mime] of rows) mediaTypes.set(id!, mime);
@@ -140,11 +155,7 @@ const askTargets = (
     const isHeld = ({ list }: Asked, id: number): boolean =>
       list !== null && snapshot?.lists.get(list)?.some((it) => it.to === id) === true;
     const left = missing.filter(({ asked, id, exists }) => !(exists && isHeld(asked, id)));
-    const absent = [...new Set(left.map((it) => it.asked))].map((asked) => {
-      const ids = left.filter((it) => it.asked === asked).map((it) => it.id);
-      return issue('relation.absent', asked.path, { uid: asked.uid, ids });
-    });
-    return { absent, mediaTypes };
+    return { absent: issuesOf(left), gone: issuesOf(missing.filter((it) => !it.exists)), mediaTypes };
   };
 };
 
@@ -200,12 +211,13 @@ const askTaken = (changes: readonly OwnedChange[], { ask }: Questions, dialect: 
   return () => issues;
 };
 
-/** Throws a `Refusal` for unique values that others have. */
-export const refuseTaken = async (changes: readonly OwnedChange[], { tx, dialect }: CheckContext): Promise<void> => {
+/** What is looked for before hooks run, without locks: throws a `Refusal` for targets that do not exist, and for unique values that others have. */
+export const checkBeforeHooks = async (changes: readonly OwnedChange[], context: CheckContext): Promise<void> => {
   const questions = newQuestions();
-  const taken = askTaken(changes, questions, dialect);
-  await questions.answer(tx, dialect);
-  const issues = taken();
+  const targets = askTargets(changes, questions, context, 'plain');
+  const taken = askTaken(changes, questions, context.dialect);
+  await questions.answer(context.tx, context.dialect);
+  const issues = [...targets(null).gone, ...taken()];
   if (issues.length > 0) refuseAll(issues);
 };
 

@@ -9,7 +9,7 @@ import { isSecretType, parseInstant, scalarTypes } from '../model/attributes.js'
 import type { Attribute, ScalarAttribute } from '../model/model.js';
 import { knowAhead, removeUnplaced, writePartsAhead } from './ahead.js';
 import { readPublishedAt, serverKeys } from './change.js';
-import { refuseTaken } from './checks.js';
+import { checkBeforeHooks } from './checks.js';
 import { nextVersion, type StoredEntry } from './entry.js';
 import { type Inherited, readInherited } from './inherited.js';
 import { inheritedNames, localeOfNew, localeOfSibling } from './locales.js';
@@ -116,14 +116,14 @@ export const previewOf = (
     return true;
   };
 
-  /** Whether the data keeps all rules, before hooks add to it. Throws a `Refusal` for unique values that others have. */
+  /** Whether the data keeps all rules, before hooks add to it. Throws a `Refusal` for targets that do not exist, and for unique values that others have. */
   const isValid = async (): Promise<boolean> => {
     const publishedAt = readPublishedAt(type, data);
     if (!publishedAt.ok) return false;
     const draft = isDraft(publishedAt.value);
     const { issues, change } = parseData(write, data, stored ? 'update' : 'create', draft, inherited);
     if (issues.length > 0) return false;
-    await refuseTaken(changesOf(change, stored?.id ?? null), checkContext(write));
+    await checkBeforeHooks(changesOf(change, stored?.id ?? null), checkContext(write));
     return true;
   };
 

@@ -73,8 +73,13 @@ export type WriteRequest = {
       /** Hashes of the passwords in the data, computed before the transaction; missing ones are computed inside it. */
       readonly hashes?: PasswordHashes;
     }
-  /** The id is null for a single type. */
-  | { readonly action: 'delete'; readonly id: number | null }
+  | {
+      readonly action: 'delete';
+      /** Null for a single type. */
+      readonly id: number | null;
+      /** Whether the entry of a single type is not found if it is a draft (DR3). */
+      readonly isPublished?: boolean;
+    }
 );
 
 /** The result of a write. */

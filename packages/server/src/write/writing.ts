@@ -144,23 +144,36 @@ export const pick = (data: Data, names: ReadonlySet<string>): Data =>
 
 // ---- the entry
 
-const firstEntry: Which = { key: 'first', rest: () => sql`order by e.id limit 1`, values: [] };
-
 /** An entry by id, or without one the entry of a single type in the locale of the request. */
 export const findEntry = async (
-  { request: { type, locale }, context, dialect, session }: Write,
+  { request, context, dialect, session }: Write,
   id: number | null,
   lock: RowLock,
 ): Promise<StoredEntry | null> => {
-  const inLocale: Which = {
-    key: 'locale',
-    rest: () => sql`where e.locale = ${dialect.bindSlot('string', 0)} order by e.id limit 1`,
-    values: [locale ?? context.defaultLocale],
-  };
-  const one: Which = type.localized ? inLocale : firstEntry;
-  const which = type.kind === 'single' && id === null ? one : entryWithId(id!);
+  const { type } = request;
+  const which =
+    type.kind === 'single' && id === null
+      ? onlyEntry(request, dialect, request.locale ?? context.defaultLocale)
+      : entryWithId(id!);
   const [found] = await readEntries(type, which, lock, { dialect, tx: session.tx });
   return found ?? null;
+};
+
+const onlyEntry = (request: WriteRequest, dialect: Dialect, locale: string | null): Which => {
+  const { localized } = request.type;
+  const isPublished = request.action === 'delete' && request.isPublished === true;
+  return {
+    key: `only${localized ? ' of locale' : ''}${isPublished ? ' published' : ''}`,
+    rest: () => {
+      const conditions = [
+        ...(localized ? [sql<boolean>`e.locale = ${dialect.bindSlot('string', 0)}`] : []),
+        ...(isPublished ? [sql<boolean>`e.published_at is not null`] : []),
+      ];
+      const where = conditions.length === 0 ? sql`` : sql`where ${sql.join(conditions, sql` and `)}`;
+      return sql`${where} order by e.id limit 1`;
+    },
+    values: localized ? [locale] : [],
+  };
 };
 
 /** What is given to hooks that may have another entry written. */

@@ -28,6 +28,13 @@ const single = (name: string): Readonly<Record<string, string>> => ({
     pluginOptions: localized,
     attributes: { title: { ...text, pluginOptions: localized } },
   }),
+  [`src/api/${name}-desk/content-types/${name}-desk/schema.json`]: JSON.stringify({
+    kind: 'singleType',
+    collectionName: `${name}_desks`,
+    info: { singularName: `${name}-desk`, pluralName: `${name}-desks`, displayName: name },
+    options: { draftAndPublish: true },
+    attributes: { title: text },
+  }),
 });
 
 const vault = { id: 1, __type: 'api::vault.vault' };
@@ -55,14 +62,15 @@ const files = {
         { draftAndPublish: true },
       ),
       single(name),
-      ...[name, `${name}-home`].flatMap((it) => [coreFile('Router', it), coreFile('Controller', it)]),
+      ...[name, `${name}-home`, `${name}-desk`].flatMap((it) => [coreFile('Router', it), coreFile('Controller', it)]),
     ]),
   ),
   ...Object.fromEntries(
-    ['hooked', 'hooked-home'].map((it) => [`src/api/${it}/content-types/${it}/lifecycles.js`, hooks]),
+    ['hooked', 'hooked-home', 'hooked-desk'].map((it) => [`src/api/${it}/content-types/${it}/lifecycles.js`, hooks]),
   ),
   ...coreFile('Service', 'helped', `() => ({ async helper() {} })`),
   ...coreFile('Service', 'helped-home', `() => ({ async helper() {} })`),
+  ...coreFile('Service', 'helped-desk', `() => ({ find(params) { return super.find(params); } })`),
   'src/components/shared/part.json': JSON.stringify({
     collectionName: 'components_parts',
     info: { displayName: 'part' },
@@ -84,7 +92,7 @@ const files = {
   [userSchemaFile]: JSON.stringify(userSchema({ tags })),
   'src/index.js': `module.exports = { async bootstrap({ strapi }) {
     ${allowing}
-    const uids = [${names.map((it) => `'${it}', '${it}-home'`).join(', ')}].map((it) => 'api::' + it + '.' + it);
+    const uids = [${names.map((it) => `'${it}', '${it}-home', '${it}-desk'`).join(', ')}].map((it) => 'api::' + it + '.' + it);
     const actions = uids.flatMap((uid) => ['find', 'findOne', 'create', 'update', 'delete', 'createLocalization'].map((it) => uid + '.' + it));
     await allow('public', [...actions, 'api::tag.tag.find', ...['find', 'findOne', 'count'].map((it) => 'plugin::users-permissions.user.' + it)]);
     await allow('authenticated', []);
@@ -93,7 +101,7 @@ const files = {
     for (const [name, publishedAt] of [['shown', new Date()], ['draft', null]])
       await strapi.entityService.create('api::tag.tag', { data: { name, publishedAt, createdBy: 1 } });
     await strapi.entityService.create('api::vault.vault', { data: { title: 'nobody may find it' } });
-    for (const uid of uids.filter((it) => !it.endsWith('-home')))
+    for (const uid of uids.filter((it) => !/-(home|desk)$/.test(it)))
       for (const publishedAt of [new Date(), null]) await strapi.entityService.create(uid, { data: { title: 'a', publishedAt } });
     await strapi.entityService.create('plugin::users-permissions.user', { data: { username: 'bob', email: 'bob@example.org', tags: [1, 2] } });
     strapi.db.lifecycles.subscribe({ models: ['plugin::users-permissions.user'], beforeFindMany() {}, beforeFindOne() {}, beforeCount() {} });
@@ -123,6 +131,29 @@ describe.each(dialects)('clients of types with code on %s', (dialect) => {
 
   it('AC15: parameters of lists have no effect on one user', async () => {
     expect((await served.json('GET', '/api/users/1?limit=1&start=3')).status).toBe(200);
+  });
+
+  it.each(names)('DR3: the draft of a single type is not deleted unless it is previewed: %s', async (name) => {
+    const send = async (method: string, query = '', data?: object): Promise<readonly unknown[]> => {
+      const { status, body } = await served.json(method, `/api/${name}-desk${query}`, data && { data });
+      return [status, (body as { data: { attributes: { title: string } } | null }).data?.attributes.title];
+    };
+    const preview = '?publicationState=preview';
+    const none = [404, undefined];
+    expect(await send('PUT', '', { title: 'a', publishedAt: null })).toEqual([200, 'a']);
+    expect([await send('GET'), await send('DELETE'), await send('DELETE', '?publicationState=live')]).toEqual([
+      none,
+      none,
+      none,
+    ]);
+    expect(await send('PUT', '', { title: 'b' })).toEqual([200, 'b']);
+    expect([await send('GET', preview), await send('DELETE', preview), await send('GET', preview)]).toEqual([
+      [200, 'b'],
+      [200, 'b'],
+      none,
+    ]);
+    expect(await send('PUT', '', { title: 'c' })).toEqual([200, 'c']);
+    expect(await send('DELETE')).toEqual([200, 'c']);
   });
 
   it.each(names)('DR3: no spelling of its id shows a draft: %s', async (name) => {

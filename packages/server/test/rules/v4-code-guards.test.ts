@@ -1442,7 +1442,7 @@ describe.each(dialects)('a service that finds the entry of a single type on %s',
         '',
         `${open(...names.flatMap((it) => ['find', 'update', 'delete'].map((action) => `api::${it}.${it}.${action}`)))}
         for (const it of ${JSON.stringify(names)})
-          await strapi.entityService.create('api::' + it + '.' + it, { data: { title: 'first' } });`,
+          await strapi.entityService.create('api::' + it + '.' + it, { data: { title: 'first', publishedAt: new Date() } });`,
       ),
     });
   });

@@ -83,6 +83,8 @@ const files = {
       box: { type: 'component', component: 'parts.box' },
       boxes: { type: 'component', component: 'parts.box', repeatable: true },
       crates: { type: 'component', component: 'parts.box', repeatable: true, min: 1 },
+      notes: { type: 'relation', relation: 'oneToMany', target: 'api::note.note' },
+      about: { type: 'relation', relation: 'morphToMany' },
     },
     { draftAndPublish: true },
   ),
@@ -92,6 +94,7 @@ const files = {
     attributes: {
       size: { type: 'integer' },
       colour: { type: 'string', default: 'red' },
+      note: { type: 'relation', relation: 'oneToOne', target: 'api::note.note' },
       lock: { type: 'password', minLength: 4 },
     },
   }),
@@ -485,7 +488,7 @@ describe.each(dialects)('hooks on %s', (dialect) => {
       expect(await messages({})).toEqual([expect.stringContaining('slug')]);
     });
 
-    it('is not shown if it has a unique value of another entry, which a hook would replace', async () => {
+    it('is not shown if it names entries that do not exist, or has a unique value of another one, which a hook would replace', async () => {
       const id = idOf(await create({ code: 'taken' }));
       const shown = strapi.seen.length;
       strapi.change = (data) => {
@@ -497,6 +500,17 @@ describe.each(dialects)('hooks on %s', (dialect) => {
       };
       expect(await create({ code: 'taken' })).toMatchObject(refused);
       expect(strapi.seen).toHaveLength(shown);
+      const absent = { id: 99_999 };
+      for (const given of [
+        { notes: [99_999] },
+        { notes: { connect: [absent] } },
+        { box: { note: 99_999 } },
+        { about: [{ ...absent, __type: note }] },
+      ])
+        for (const answer of [await create(given), await served.json('PUT', `/api/plans/${id}`, { data: given })]) {
+          expect(answer).toMatchObject({ status: 400, body: { error: { name: 'ValidationError' } } });
+          expect(strapi.seen).toHaveLength(shown);
+        }
       // an entry may be sent its own value again
       expect(await served.json('PUT', `/api/plans/${id}`, { data: { code: 'taken' } })).toMatchObject({ status: 200 });
       expect(await stored(id)).toMatchObject({ code: 'free' });

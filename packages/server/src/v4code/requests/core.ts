@@ -94,11 +94,11 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
     service: unknown,
     { data: _data, files: _files, ...params }: Params,
   ): Promise<Entity | null> => {
-    const { locale } = params;
+    const { locale, publicationState = 'live' } = params;
     if (locale === 'all') return null;
     const found = finds(service)
-      ? await service.find({ ...params, publicationState: 'preview' })
-      : await entityService.findMany(uid, { locale, publicationState: 'preview' });
+      ? await service.find(params)
+      : await entityService.findMany(uid, { locale, publicationState });
     return found as Entity | null;
   };
   const single = {
@@ -107,7 +107,7 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
       return entityService.findMany(uid, fetchedBy(this, params));
     },
     async createOrUpdate(params: Params = {}) {
-      const stored = await storedFor(this, params);
+      const stored = await storedFor(this, { ...params, publicationState: 'preview' });
       const shown = asked(null, params);
       if (stored) return entityService.update(uid, stored.id, shown);
       // other locales are made of one that exists, and what the project does not find may be there
