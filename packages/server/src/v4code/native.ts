@@ -35,10 +35,10 @@ export interface Native extends NativeEndpoints {
    */
   perform(ctx: CodeContext, type: EntryType, action: CoreAction): Ready<unknown>;
   /**
-   * Throws the refusal of an invalid query. @param asked `find`: it is of a list; by default of an entry if the path has an id.
-   * @returns whether some of it is ignored.
+   * Throws the refusal of an invalid query. @param asked `find`: it is of a list, and `own find` of one that a service of the project finds;
+   * by default of an entry if the path has an id. @returns whether some of it is ignored, or means something to services alone.
    */
-  validateQuery(ctx: CodeContext, type: EntryType, asked?: 'find'): boolean;
+  validateQuery(ctx: CodeContext, type: EntryType, asked?: 'find' | 'own find'): boolean;
   /** The query without parameters that are not of the content API. */
   queryOf(ctx: CodeContext): Members;
   /**
@@ -50,6 +50,8 @@ export interface Native extends NativeEndpoints {
   checkQuery(query: Members, type: EntryType, caller: Caller | null): void;
   /** Whose rights the request has; nobody's without one. */
   callerOf(ctx: CodeContext | undefined): Caller;
+  /** Whether code has put a number of entries into `populate`, by which the server itself does not read (Q15). */
+  limitsPopulate(ctx: CodeContext): boolean;
   /** Whether code has added creators to `populate` (Q9). */
   addsCreators(ctx: CodeContext): boolean;
   refuse(code: 'body.missing'): never;

@@ -311,3 +311,98 @@ describe.each(dialects)('answers of a type with a service of its own on %s', (di
     });
   });
 });
+
+// ---- what only services know
+
+describe.each(dialects)('what the query says to services alone on %s', (dialect) => {
+  const limited = `{ posts: { limit: 1, sort: 'id:desc', fields: ['title'] } }`;
+  const names = ['handled', 'wrapped', 'asked', 'plain'];
+  let served: CodeProject;
+  beforeAll(async () => {
+    const posts = { type: 'relation', relation: 'oneToMany', target: 'api::post.post' };
+    const say = `(ctx, next) => { if (ctx.get('x-limit')) ctx.query = { ...ctx.query, populate: ${limited} }; return next ? next() : true; }`;
+    served = await serveCode(dialect, {
+      ...typeFile('post', { title: text }),
+      ...Object.assign({}, ...names.map((it) => typeFile(it, { title: text, posts }))),
+      ...coreFile('Router', 'handled'),
+      ...coreFile(
+        'Controller',
+        'handled',
+        `() => ({ find(ctx) { if (ctx.get('x-fields')) ctx.query = { fields: [] }; (${say})(ctx); return super.find(ctx); }, findOne(ctx) { (${say})(ctx); return super.findOne(ctx); } })`,
+      ),
+      ...coreFile(
+        'Router',
+        'wrapped',
+        `{ config: { find: { middlewares: ['global::say'] }, findOne: { middlewares: ['global::say'] } } }`,
+      ),
+      'src/middlewares/say.js': `module.exports = () => ${say};`,
+      ...coreFile(
+        'Router',
+        'asked',
+        `{ config: { find: { policies: ['global::say'] }, findOne: { policies: ['global::say'] } } }`,
+      ),
+      'src/policies/say.js': `module.exports = ({ request }) => { if (request.header['x-limit']) request.query.populate = ${limited}; return true; };`,
+      ...coreFile('Router', 'plain'),
+      ...typeFile('paged', { title: text }),
+      ...coreFile('Router', 'paged'),
+      ...coreFile(
+        'Service',
+        'paged',
+        `({ strapi }) => ({ find(params) { return strapi.entityService.findPage('api::paged.paged', params); } })`,
+      ),
+      ...typeFile('passed', { title: text }),
+      ...coreFile('Router', 'passed'),
+      ...coreFile('Service', 'passed', `() => ({ find(params) { return super.find(params); } })`),
+      'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+        ${allowing}
+        const names = ${JSON.stringify([...names, 'paged', 'passed', 'post'])};
+        await allow('public', names.flatMap((it) => ['find', 'findOne'].map((action) => 'api::' + it + '.' + it + '.' + action)));
+        for (const it of ${JSON.stringify(names)}) {
+          const posts = [];
+          for (const title of ['first', 'second']) posts.push((await strapi.entityService.create('api::post.post', { data: { title } })).id);
+          await strapi.entityService.create('api::' + it + '.' + it, { data: { title: 'a', posts } });
+        }
+        for (const title of ['one', 'two', 'three'])
+          for (const it of ['paged', 'passed']) await strapi.entityService.create('api::' + it + '.' + it, { data: { title } });
+      } };`,
+    });
+  });
+  afterAll(() => served.close());
+
+  it.each(['handled', 'wrapped', 'asked'])('how many entries code populates: %s', async (name) => {
+    const titles = async (path: string): Promise<unknown> => {
+      const { status, body } = await served.json('GET', `/api/${name}s${path}`, undefined, { 'x-limit': '1' });
+      const [entry] = [(body as { data: unknown }).data].flat() as {
+        attributes: { posts: { data: { attributes: { title: string } }[] } };
+      }[];
+      return [status, entry?.attributes.posts.data.map((it) => it.attributes.title)];
+    };
+    expect(await titles('')).toEqual([200, ['second']]);
+    expect(await titles('/1?fields=title')).toEqual([200, ['second']]);
+  });
+
+  it.each([...names])('not how many a client does (Q15): %s', async (name) => {
+    const { status, body } = await served.json('GET', `/api/${name}s?populate[posts][limit]=1`);
+    expect([status, (body as { error: { message: string } }).error.message]).toEqual([
+      400,
+      expect.stringContaining('limit'),
+    ]);
+  });
+
+  it('no fields, assigned, are all', async () => {
+    const { body } = await served.json('GET', '/api/handleds?fields=id', undefined, { 'x-fields': '1' });
+    expect(body).toMatchObject({ data: [{ attributes: { title: 'a' } }] });
+  });
+
+  it('a page, where the service of the project finds it', async () => {
+    expect(await served.json('GET', '/api/pageds?page=2&pageSize=2&sort=id')).toMatchObject({
+      status: 200,
+      body: { data: [{ attributes: { title: 'three' } }], meta: { pagination: { page: 2, pageSize: 2, total: 3 } } },
+    });
+    for (const path of ['/api/passeds?page=2', '/api/posts?page=2'])
+      expect(await served.json('GET', path)).toMatchObject({
+        status: 400,
+        body: { error: { name: 'PaginationError' } },
+      });
+  });
+});

@@ -91,16 +91,36 @@ const placedBy = (grammar: Grammar, query: Members, before: Members): Members =>
   return Object.fromEntries(roots);
 };
 
+/**
+ * Whether `populate` has a number or a first of entries that the request does not name: the entity service knows them, and the server itself
+ * does not (Q15). @param before as the request has it.
+ */
+export const limitsPopulate = (populate: unknown, before: unknown, depth = 0): boolean => {
+  if (!isMembers(populate) || depth > limits.codeQueryDepthMax) return false;
+  const isLimit = (options: Members, of: unknown): boolean =>
+    ['limit', 'start'].some((it) => options[it] !== undefined && !isSameQuery(options[it], memberIn(of, it))) ||
+    limitsPopulate(options['populate'], memberIn(of, 'populate'), depth + 1) ||
+    Object.entries(isMembers(options['on']) ? options['on'] : {}).some(
+      ([uid, it]) => isMembers(it) && isLimit(it, memberIn(memberIn(of, 'on'), uid)),
+    );
+  return Object.entries(populate).some(([name, it]) => isMembers(it) && isLimit(it, memberIn(before, name)));
+};
+
+const memberIn = (held: unknown, name: string): unknown => (isMembers(held) ? held[name] : undefined);
+
 /** What an object has under a name; anything else is what it is. */
 const inside = (held: unknown, name: string): unknown => (isMembers(held) ? held[name] : held);
 
 /**
- * What code assigns to `ctx.query` as v4 has it then, which writes a query string of it and reads that: null is an empty text, and a list
- * with members that have names (of a list and an object lodash makes one) is an object with all of them. The very same where nothing differs.
+ * What code assigns to `ctx.query` as v4 has it then, which writes a query string of it and reads that: null is an empty text, a list
+ * with members that have names (of a list and an object lodash makes one) is an object with all of them, and `fields` of none are all. An
+ * empty list elsewhere, which is lost there, may be a condition. The very same where nothing differs.
  */
 export const asAssigned = (query: Members): Members => {
   const written = isMembers(query) ? asWritten(query, []) : query;
-  return isMembers(written) ? written : query;
+  if (!isMembers(written)) return query;
+  const { fields, ...rest } = written;
+  return Array.isArray(fields) && fields.length === 0 ? rest : written;
 };
 
 /** @param path where the value is; it may be of a body, which nests deeper than a query may. */

@@ -18,7 +18,7 @@ import { absentInContext, missing } from '../../v4code/strapi-utils/missing.js';
 import { JSON_TYPE } from '../respond.js';
 import { searchOf } from '../target.js';
 import { untouchedAnswer } from './answers.js';
-import { asAssigned, isAsMade, isSameQuery, newChangedQuery, type Parts, partsOf } from './changed.js';
+import { asAssigned, isAsMade, isSameQuery, limitsPopulate, newChangedQuery, type Parts, partsOf } from './changed.js';
 
 /** The parsed query of a request, once anyone has looked at it. */
 const QUERY = Symbol('query');
@@ -42,6 +42,8 @@ export interface Contexts {
   isClients(ctx: Koa.Context, holder: object, name: string): boolean;
   /** The query of the URL that was asked for, whatever code has made of it. */
   askedQuery(ctx: object): Record<string, unknown>;
+  /** Whether code has put a number of entries into `populate`, by which the server itself does not read. */
+  limitsPopulate(ctx: Koa.Context): boolean;
 }
 
 /** The parsed query of a request, as the server reads it. */
@@ -129,6 +131,18 @@ export const newContexts = async (settings: {
       return parts !== undefined && querystring === searchOf(ctx.originalUrl) && isAsMade(parts, holder, name);
     },
     askedQuery: (ctx) => parse(searchOf((ctx as Koa.Context).originalUrl)),
+    limitsPopulate: (ctx) => {
+      const isAlone = isStandIn(ctx);
+      const given = isAlone
+        ? (ctx as { readonly query?: Record<string, unknown> }).query
+        : (ctx.request as QueriedRequest)[QUERY];
+      const populate = given?.['populate'];
+      // mostly there is none, and the query need not be parsed again
+      return (
+        limitsPopulate(populate, undefined) &&
+        (isAlone || limitsPopulate(populate, parse(ctx.request.querystring)['populate']))
+      );
+    },
   };
 };
 

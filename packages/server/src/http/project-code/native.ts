@@ -3,7 +3,7 @@ import type Koa from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { KnownCaller } from '../../access/caller.js';
 import { readTokenDetails } from '../../accounts/tokens.js';
-import { issue, never, Refusal, unwrap } from '../../errors.js';
+import { type Issue, issue, never, Refusal, unwrap } from '../../errors.js';
 import { limits } from '../../limits.js';
 import type { EntryType } from '../../model/model.js';
 import { textQuery } from '../../query/brackets.js';
@@ -187,13 +187,20 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
     },
     validateQuery: (ctx, type, asked) => {
       const context = contextFor(type, { caller: callerOf(ctx), defaultLocale: null, format: 'v4' }, {}, site);
-      const isOfOne = asked !== 'find' && parseId(idIn(ctx) ?? '', limits.integerMax) !== null;
+      const isOfOne = asked === undefined && parseId(idIn(ctx) ?? '', limits.integerMax) !== null;
       const action = type.kind === 'single' ? 'single' : isOfOne ? 'findOne' : 'find';
       const koa = requestOf(ctx);
       const query = sourceOf(koa, contexts.changedQuery(koa), type);
-      const leftOut = catchable(() => unwrap(site.reader.check({ action, type, id: null, query }, context)));
-      reportLeftOut(ctx, leftOut);
-      return leftOut.length > 0;
+      return catchable(() => {
+        const checked = site.reader.check({ action, type, id: null, query }, context);
+        const isOfService = ({ code }: Issue): boolean =>
+          (code === 'pagination.top-level' && asked === 'own find') ||
+          (code === 'query.populate-with-pagination' && contexts.limitsPopulate(koa));
+        if (!checked.ok && checked.issues.every(isOfService)) return true;
+        const leftOut = unwrap(checked);
+        reportLeftOut(ctx, leftOut);
+        return leftOut.length > 0;
+      });
     },
     queryOf,
     checkQuery: (given, type, whose) => {
@@ -224,6 +231,7 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
       return catchable(() => allowedQuery(given, type, whole));
     },
     callerOf,
+    limitsPopulate: (ctx) => contexts.limitsPopulate(requestOf(ctx)),
     addsCreators: (ctx) => contexts.changedQuery(requestOf(ctx))?.addsCreators === true,
     refuse: () => {
       throw forCode(new Refusal(issue('body.missing', [])));

@@ -233,7 +233,7 @@ export const addProjectCode = async (
       answer = made;
     };
     const proceed = (): unknown =>
-      hasSaid(ctx)
+      hasSaid(ctx) || contexts.limitsPopulate(ctx)
         ? inRequest(ctx, () => act(ctx as Koa.ParameterizedContext, noNext))
         : whenReady(native.answer(ctx as unknown as CodeContext, type, action), answered);
     const work = (): unknown => {

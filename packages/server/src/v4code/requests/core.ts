@@ -1,5 +1,6 @@
 /** The core controllers and services of `factories`, which project code wraps (`super.find(ctx)`) or leaves as they are. */
 import pickBy from 'lodash/pickBy.js';
+import { issue, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
 import type { EntryType, Model, Uid } from '../../model/model.js';
 import { type Precondition, readPrecondition } from '../../read/etag.js';
@@ -13,7 +14,7 @@ import { type Populating, withPermittedPopulate } from '../data/query-changes.js
 import { currentSession } from '../data/scope.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from '../loading/parts.js';
 import type { CodeContext, Native } from '../native.js';
-import { ValidationError } from '../strapi-utils/errors.js';
+import { forCode, ValidationError } from '../strapi-utils/errors.js';
 import { sanitizeInput, sanitizeOutput, transformResponse } from '../strapi-utils/sanitize.js';
 import { gateOf, sanitizeQuery } from './allowed.js';
 
@@ -27,6 +28,8 @@ export interface CoreDeps {
   readonly serviceOf: (uid: Uid) => Members | undefined;
   /** The number of entries, of which no hook hears. */
   readonly count: Entities['count'];
+  /** Whether the core's own service does all that an action asks of it. */
+  readonly isCoreService: (uid: Uid, action: CoreAction) => boolean;
   /** Whether the server may run an action itself: no service and no hook of the project takes part. */
   readonly isPlain: (uid: Uid, action: CoreAction) => boolean;
 }
@@ -72,6 +75,8 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
   const collection = {
     async find(params: Params = {}) {
       const fetched = fetchedBy(this, params);
+      for (const name of ['page', 'pageSize'])
+        if (fetched[name] !== undefined) throw forCode(new Refusal(issue('pagination.top-level', [name], { name })));
       const page = pageOf(fetched.pagination, rest);
       const results = await entityService.findMany(uid, { ...fetched, start: page.start, limit: page.limit });
       const total = page.withCount ? await entityService.count(uid, fetched) : undefined;
@@ -172,7 +177,7 @@ export const pageOf = (given: unknown, { defaultLimit, maxLimit, withCount }: Re
 
 /** The prototype of a content type's controller: `this` and `super` in the project's actions find these. */
 export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
-  const { model, native, serviceOf, isPlain } = deps;
+  const { model, native, serviceOf, isCoreService, isPlain } = deps;
   const { uid } = type;
   const service = (): Readonly<Record<string, Callable>> => serviceOf(uid) as Readonly<Record<string, Callable>>;
 
@@ -207,8 +212,9 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
     name: ServiceMember,
     run: (query: Params, service: Callable) => Promise<Shown>,
   ): Promise<unknown> => {
-    const isIgnoredInPart = native().validateQuery(ctx, type, name === 'find' ? 'find' : undefined);
     const members = service();
+    const asked = isCoreService(uid, 'find') ? 'find' : 'own find';
+    const isIgnoredInPart = native().validateQuery(ctx, type, name === 'find' ? asked : undefined);
     // what the server ignores may mean something to the service
     const query = isIgnoredInPart ? sanitized(ctx) : withPermittedPopulate(queryIn(ctx), type, populating(ctx));
     const { data, meta } = await run(query, (...args) => members[name]!(...args));
@@ -238,49 +244,50 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
   };
 
   // in a transaction of code, the server's own way would begin another, which waits for the first on SQLite and for a connection
-  const runs = (action: CoreAction): boolean => currentSession() !== null || !isPlain(uid, action);
+  const runs = (ctx: CodeContext, action: CoreAction): boolean =>
+    currentSession() !== null || !isPlain(uid, action) || native().limitsPopulate(ctx);
   const collection = {
     async find(ctx: CodeContext) {
-      if (!runs('find')) return native().perform(ctx, type, 'find');
+      if (!runs(ctx, 'find')) return native().perform(ctx, type, 'find');
       return respond(ctx, 'find', async (query, member) => {
         const found = (await member(query)) as { readonly results: unknown; readonly pagination: unknown };
         return { data: found.results, meta: { pagination: found.pagination } };
       });
     },
     async findOne(ctx: CodeContext) {
-      if (!runs('findOne')) return native().perform(ctx, type, 'findOne');
+      if (!runs(ctx, 'findOne')) return native().perform(ctx, type, 'findOne');
       const { id } = ctx.params;
       return respondOne(ctx, 'findOne', entryOf(id), (query, member) => member(id, query));
     },
     async create(ctx: CodeContext) {
-      if (!runs('create')) return native().perform(ctx, type, 'create');
+      if (!runs(ctx, 'create')) return native().perform(ctx, type, 'create');
       const input = inputOf(ctx);
       return respondOne(ctx, 'create', 'new', (query, member) => member({ ...query, ...input }));
     },
     async update(ctx: CodeContext) {
-      if (!runs('update')) return native().perform(ctx, type, 'update');
+      if (!runs(ctx, 'update')) return native().perform(ctx, type, 'update');
       const input = inputOf(ctx);
       const { id } = ctx.params;
       return respondOne(ctx, 'update', entryOf(id), (query, member) => member(id, { ...query, ...input }));
     },
     async delete(ctx: CodeContext) {
-      if (!runs('delete')) return native().perform(ctx, type, 'delete');
+      if (!runs(ctx, 'delete')) return native().perform(ctx, type, 'delete');
       const { id } = ctx.params;
       return respondOne(ctx, 'delete', entryOf(id), (query, member) => member(id, query));
     },
   };
   const single = {
     async find(ctx: CodeContext) {
-      if (!runs('find')) return native().perform(ctx, type, 'find');
+      if (!runs(ctx, 'find')) return native().perform(ctx, type, 'find');
       return respond(ctx, 'find', async (query, member) => ({ data: await member(query) }));
     },
     async update(ctx: CodeContext) {
-      if (!runs('update')) return native().perform(ctx, type, 'update');
+      if (!runs(ctx, 'update')) return native().perform(ctx, type, 'update');
       const input = inputOf(ctx);
       return respondOne(ctx, 'createOrUpdate', 'only', (query, member) => member({ ...query, ...input }));
     },
     async delete(ctx: CodeContext) {
-      if (!runs('delete')) return native().perform(ctx, type, 'delete');
+      if (!runs(ctx, 'delete')) return native().perform(ctx, type, 'delete');
       return respondOne(ctx, 'delete', 'only', (query, member) => member(query));
     },
   };
