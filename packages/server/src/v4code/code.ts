@@ -99,6 +99,8 @@ export interface BoundCode {
    * it has started, those of `bootstrap`.
    */
   readonly globals: readonly Middleware[];
+  /** How many of them stand before `strapi::errors`, which makes responses of what is thrown behind them. */
+  readonly globalsBeforeErrors: number;
   readonly table: RouteTable;
   /** `includeUnparsed` of `strapi::body`: bodies have their text beside what it says. */
   readonly includesUnparsed: boolean;
@@ -378,7 +380,9 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     }
     const makeMiddleware: MakeMiddleware = isTrial ? () => (_ctx, next) => next() : middlewareOf;
     const own = { dir, load, registry, strapi, ignored, faults, makeMiddleware };
-    globals.push(...(await globalsOf(config.tree['middlewares'], own)));
+    const listed = await globalsOf(config.tree['middlewares'], own);
+    const globalsBeforeErrors = listed.beforeErrors === null ? 0 : globals.length + listed.beforeErrors;
+    globals.push(...listed.globals);
     /** Those that routes name by `resolve`. */
     const loading: Promise<Middleware>[] = [];
     const table = newRouteTable({
@@ -418,6 +422,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       findAdministrator: (id) =>
         query(ADMIN_UID).findOne({ where: { id }, select: administratorFields, populate: ['roles'] }),
       globals,
+      globalsBeforeErrors,
       table,
       includesUnparsed: configOf('strapi::body', config.tree['middlewares'])['includeUnparsed'] === true,
       corsOrigin: isCallable(corsOrigin) ? corsOrigin : null,
@@ -519,13 +524,15 @@ interface GlobalsDeps {
 }
 
 /** The project's own among `config/middlewares`; Strapi's are the server's work. */
-const globalsOf = async (listed: unknown, deps: GlobalsDeps): Promise<readonly Middleware[]> => {
+const globalsOf = async (listed: unknown, deps: GlobalsDeps): Promise<ListedGlobals> => {
   const all: readonly unknown[] = Array.isArray(listed) ? listed : [];
   const globals: Middleware[] = [];
+  let beforeErrors: number | null = null;
   for (const given of all) {
     // v4 knows no `enabled` here: one that is listed runs
     const { name, resolve, config = {} } = isMembers(given) ? given : { name: given };
     const isOfStrapi = typeof name === 'string' && name.startsWith('strapi::');
+    if (name === 'strapi::errors') beforeErrors ??= globals.length;
     if (isOfStrapi || isLeftOut(given, deps)) continue;
     try {
       const factory =
@@ -537,8 +544,14 @@ const globalsOf = async (listed: unknown, deps: GlobalsDeps): Promise<readonly M
       deps.faults.add(fault);
     }
   }
-  return globals;
+  return { globals, beforeErrors };
 };
+
+interface ListedGlobals {
+  readonly globals: readonly Middleware[];
+  /** How many of them are listed before `strapi::errors`; null if that is not listed. */
+  readonly beforeErrors: number | null;
+}
 
 const noMiddleware = (name: unknown): CodeFault => {
   const text = String(name);

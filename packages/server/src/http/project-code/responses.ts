@@ -136,7 +136,7 @@ const isAnswered = ({ response }: Koa.Context): boolean =>
   (response as unknown as { readonly _explicitStatus?: boolean })._explicitStatus === true;
 
 /** Nothing said is a 404. */
-const settle = (ctx: Koa.Context): void => {
+export const settle = (ctx: Koa.Context): void => {
   if (!isAnswered(ctx)) (ctx as unknown as { notFound(): void }).notFound();
 };
 

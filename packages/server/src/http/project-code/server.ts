@@ -52,6 +52,7 @@ import {
   responseOfFault,
   send,
   sendFault,
+  settle,
 } from './responses.js';
 
 declare module 'fastify' {
@@ -137,7 +138,26 @@ export const addProjectCode = async (
   });
   await code.start(site, native, app.server);
   const { default: composed } = await import('koa-compose');
-  const throughGlobals = code.globals.length === 0 ? null : (composed as typeof compose)([...code.globals]);
+  const { globals, globalsBeforeErrors } = code;
+  /** Of the requests that middlewares before `strapi::errors` see: only these ask for it. */
+  const askedOf = new WeakMap<object, Asked>();
+  /** In place of `strapi::errors`: those before it find responses, where those behind it have thrown. */
+  const respondToFaults: Koa.Middleware = async (ctx, next) => {
+    try {
+      await next();
+    } catch (fault) {
+      fail(fault, ctx as Koa.Context, askedOf.get(ctx)!);
+    }
+    if (ctx.respond !== false && !ctx.res.headersSent) settle(ctx as Koa.Context);
+  };
+  const throughGlobals =
+    globals.length === 0
+      ? null
+      : (composed as typeof compose)(
+          globalsBeforeErrors === 0
+            ? [...globals]
+            : [...globals.slice(0, globalsBeforeErrors), respondToFaults, ...globals.slice(globalsBeforeErrors)],
+        );
   const { changedQuery } = contexts;
 
   const newContext = (
@@ -203,8 +223,9 @@ export const addProjectCode = async (
   };
 
   /** Runs the global middlewares around the last one. */
-  const runThrough = <T>(ctx: Koa.Context, last: Koa.Middleware, asked: Asked, end: () => T): Ready<T> =>
-    runIn(
+  const runThrough = <T>(ctx: Koa.Context, last: Koa.Middleware, asked: Asked, end: () => T): Ready<T> => {
+    if (globalsBeforeErrors > 0) askedOf.set(ctx, asked);
+    return runIn(
       ctx,
       () =>
         inRequest(ctx, () =>
@@ -217,6 +238,7 @@ export const addProjectCode = async (
       asked,
       end,
     );
+  };
 
   /**
    * The server's own answer once the guards let it pass: nothing of it has to be an object for that. Policies know themselves which
