@@ -35,8 +35,8 @@ export interface Native extends NativeEndpoints {
    */
   perform(ctx: CodeContext, type: EntryType, action: CoreAction): Ready<unknown>;
   /**
-   * Throws the refusal of an invalid query. @param asked `find`: it is of a list, and `own find` of one that a service of the project finds;
-   * by default of an entry if the path has an id. @returns whether some of it is ignored, or means something to services alone.
+   * Throws the refusal of an invalid query. @param asked `find`: the query is for a list, with `own find` for one that a service of the
+   * project finds; by default it is for an entry if the path has an id. @returns whether some of it is ignored, or for services alone.
    */
   validateQuery(ctx: CodeContext, type: EntryType, asked?: 'find' | 'own find'): boolean;
   /** The query without parameters that are not of the content API. */
@@ -50,7 +50,7 @@ export interface Native extends NativeEndpoints {
   checkQuery(query: Members, type: EntryType, caller: Caller | null): void;
   /** Whose rights the request has; nobody's without one. */
   callerOf(ctx: CodeContext | undefined): Caller;
-  /** Whether code has put a number of entries into `populate`, by which the server itself does not read (Q15). */
+  /** Whether code has put `limit` or `start` into `populate`, which the server itself refuses and services obey (Q15). */
   limitsPopulate(ctx: CodeContext): boolean;
   /** Whether code has added creators to `populate` (Q9). */
   addsCreators(ctx: CodeContext): boolean;

@@ -92,8 +92,8 @@ const placedBy = (grammar: Grammar, query: Members, before: Members): Members =>
 };
 
 /**
- * Whether `populate` has a number or a first of entries that the request does not name: the entity service knows them, and the server itself
- * does not (Q15). @param before as the request has it.
+ * Whether `populate` has a `limit` or `start` that the request has not: the entity service obeys them, and the server itself refuses them
+ * (Q15). @param before `populate` of the request.
  */
 export const limitsPopulate = (populate: unknown, before: unknown, depth = 0): boolean => {
   if (!isMembers(populate) || depth > limits.codeQueryDepthMax) return false;

@@ -42,7 +42,7 @@ export interface Contexts {
   isClients(ctx: Koa.Context, holder: object, name: string): boolean;
   /** The query of the URL that was asked for, whatever code has made of it. */
   askedQuery(ctx: object): Record<string, unknown>;
-  /** Whether code has put a number of entries into `populate`, by which the server itself does not read. */
+  /** Whether code has put `limit` or `start` into `populate`, which the server itself refuses. */
   limitsPopulate(ctx: Koa.Context): boolean;
 }
 

@@ -139,7 +139,7 @@ export const addProjectCode = async (
   await code.start(site, native, app.server);
   const { default: composed } = await import('koa-compose');
   const { globals, globalsBeforeErrors } = code;
-  /** Of the requests that middlewares before `strapi::errors` see: only these ask for it. */
+  /** By context; empty without middlewares before `strapi::errors`. */
   const askedOf = new WeakMap<object, Asked>();
   /** In place of `strapi::errors`: those before it find responses, where those behind it have thrown. */
   const respondToFaults: Koa.Middleware = async (ctx, next) => {

@@ -92,7 +92,7 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
     delete: (id: unknown, params: Params = {}) => entityService.delete(uid, id, asked(id, params)),
   };
   /** Whether the project's service finds the entry in a way of its own. Writes ask it too, as in v4: it may be a guard. */
-  const finds = (service: unknown): service is typeof single =>
+  const hasOwnFind = (service: unknown): service is typeof single =>
     isMembers(service) && (service['find'] !== single.find || service['getFetchParams'] !== getFetchParams);
   /** Its only entry, in the locale that is asked for: `all` is none (LO6). */
   const storedFor = async (
@@ -101,7 +101,7 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
   ): Promise<Entity | null> => {
     const { locale, publicationState = 'live' } = params;
     if (locale === 'all') return null;
-    const found = finds(service)
+    const found = hasOwnFind(service)
       ? await service.find(params)
       : await entityService.findMany(uid, { locale, publicationState });
     return found as Entity | null;
@@ -116,7 +116,7 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
       const shown = asked(null, params);
       if (stored) return entityService.update(uid, stored.id, shown);
       // other locales are made of one that exists, and what the project does not find may be there
-      if ((type.localized || finds(this)) && (await count(uid, { locale: 'all' })) > 0)
+      if ((type.localized || hasOwnFind(this)) && (await count(uid, { locale: 'all' })) > 0)
         throw new ValidationError('singleType.alreadyExists');
       const { locale } = params;
       const data = publishedNow(params['data']);
