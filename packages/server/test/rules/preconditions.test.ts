@@ -125,6 +125,7 @@ describe.each(dialects)('preconditions of types with code of a v4 project on %s'
         'remade',
         `({ strapi }) => ({
           async update(id, { data }) {
+            if (data.text === 'counted') await strapi.db.query('api::remade.remade').updateMany({ where: { id }, data: { text: 'counted' } });
             await strapi.entityService.create('api::hooked.hooked', { data });
             await super.update(id, { data });
             return super.update(id, { data: {} });
@@ -167,6 +168,17 @@ describe.each(dialects)('preconditions of types with code of a v4 project on %s'
     expect((await served.json('DELETE', url, undefined, stale)).status).toBe(412);
     expect((await served.json('GET', url)).body).toMatchObject({ data: { attributes: { text: 'first' } } });
     expect((await served.json('DELETE', url, undefined, await seen())).status).toBe(200);
+  });
+
+  it('BO11: If-Match is checked before whatever writes the entry first', async () => {
+    const { id } = (
+      (await served.json('POST', '/api/remades', { data: { text: 'a' } })).body as { data: { id: number } }
+    ).data;
+    const url = `/api/remades/${id}`;
+    const stale = { 'if-match': '"stale.0"' };
+    expect((await served.json('PUT', url, { data: { text: 'counted' } }, stale)).status).toBe(412);
+    expect((await served.json('GET', url)).body).toMatchObject({ data: { attributes: { text: 'a' } } });
+    expect((await served.json('PUT', url, { data: { text: 'counted' } })).status).toBe(200);
   });
 
   it('BO11: If-Match of one entry says nothing about another that the service writes in its place', async () => {

@@ -939,6 +939,10 @@ Let such errors through, or do without what is not here. Where access does not d
     ['controllers', `catch (fault) {\n  strapi.log.error(fault.message)\n  throw fault\n}`, 'run'],
     ['controllers', `catch (fault) {\n  if (fault.code)\n    throw fault\n}`, 'guard'],
     ['controllers', `catch (fault) {\n  log(fault)\n  if (isOurs(fault))\n    throw fault\n}`, 'guard'],
+    ['controllers', `catch (fault) {\n  if (config.strict &&\n      isFatal(fault))\n    throw fault\n}`, 'guard'],
+    ['controllers', `catch (fault) {\n  for (const it of\n      list(fault))\n    throw it\n}`, 'guard'],
+    ['controllers', `catch (fault) {\n  log(\n    fault,\n  )\n  throw fault\n}`, 'run'],
+    ['controllers', `catch (fault) { throw fault; } finally { if (own) { own(); } return true; }`, 'guard'],
     // what is behind it has been done by then
     ['middlewares', `catch (fault) { await next(); throw fault; }`, 'guard'],
     ['policies', `catch { return false; }`, 'guard'],
@@ -983,6 +987,7 @@ Let such errors through, or do without what is not here. Where access does not d
       `const own = () => strapi.entityService.findOne('api::book.own', 1)`,
       `const own = () => strapi.service('api::book.own-other').owns()`,
       `const own = () => f({ service: 1 }, strapi.plugin('upload').service('upload'))`,
+      `const own = () => f(strapi.service(\`api::\${'x'}.x\`), strapi.entityService.findMany('api::book.own'), strapi.service('api::book.other'))`,
     ])
       expect(guards({ [service]: knex, [`${controllers}/a.js`]: catching(body) })).toEqual([]);
     expect(
@@ -1004,6 +1009,14 @@ Let such errors through, or do without what is not here. Where access does not d
     ],
     ['a service of a type in camel case', `strapi.service('api::big-book.own')`, {}, 'src/api/bigBook/services/Own.js'],
     ['a service as one of its API', `strapi.api['book'].services.own`, {}],
+    ['a service as one of its API, by its own name', `strapi.api.book.service('own')`, {}],
+    ['a service that is called by another name', `((it) => it('api::book.own').owns)(strapi.service.bind(strapi))`, {}],
+    [
+      'a service of which another file has the uid',
+      `strapi.service(require('../uids').OWN)`,
+      { 'src/uids.js': `({ OWN: 'api::book.own' })` },
+    ],
+    ['a controller', `strapi.controller('api::book.own').owns`, {}, 'src/api/book/controllers/own.js'],
     ['the service of a core controller', `strapi.service('api::book.book')`, {}, 'src/api/book/services/book.js'],
   ])('errors of %s count too', (_what, expression, others: Files, service = 'src/api/book/services/own.js') => {
     const policy = `const own = ${expression}; module.exports = async () => { try { return await own(); } catch {} return true; };`;
@@ -1024,12 +1037,19 @@ Let such errors through, or do without what is not here. Where access does not d
       'src/api/book/services/book.js': `module.exports = require('@strapi/strapi').factories.createCoreService('api::book.book', () => ({ find: () => strapi.db.connection('x') }));`,
       'src/api/book/controllers/book.js': `module.exports = require('@strapi/strapi').factories.createCoreController('api::book.book', () => ({
         async find(ctx) { try { return await super.find(ctx); } catch { return all(); } } }));`,
+      'src/api/page/services/page.js': `module.exports = require('@strapi/strapi').factories.createCoreService('api::page.page', () => ({ find: () => strapi.db.connection('x') }));`,
+      'src/api/page/controllers/page.js': `const UID = 'api::page.page'; module.exports = require('@strapi/strapi').factories.createCoreController(UID, () => ({
+        async find(ctx) { try { return await super.find(ctx); } catch { return all(); } } }));`,
       'src/lib/own.js': `module.exports = async () => { try { return await strapi.db.connection('x'); } catch { return true; } };`,
       'src/lib/unused.js': `module.exports = async () => { try { return await strapi.db.connection('x'); } catch { return true; } };`,
       'src/policies/a.js': `module.exports = require('../lib/own');`,
     });
     const guards = findCode(dir, running).filter((it) => it.kind === 'guard');
-    expect(guards.map((it) => it.file)).toEqual(['src/api/book/controllers/book.js', 'src/lib/own.js']);
+    expect(guards.map((it) => it.file)).toEqual([
+      'src/api/book/controllers/book.js',
+      'src/api/page/controllers/page.js',
+      'src/lib/own.js',
+    ]);
   });
 
   it('a name that a file gives to a service is that of its block', () => {

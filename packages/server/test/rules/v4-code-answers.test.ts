@@ -389,6 +389,18 @@ describe.each(dialects)('what the query says to services alone on %s', (dialect)
     ]);
   });
 
+  it('and nothing else of it is blamed', async () => {
+    for (const [search, said] of [
+      ['?sort=secret', 'Invalid parameter secret'],
+      ['?page=2', 'pagination[page]'],
+    ] as const) {
+      const { status, body } = await served.json('GET', `/api/wrappeds${search}`, undefined, { 'x-limit': '1' });
+      const { message } = (body as { error: { message: string } }).error;
+      expect([status, message]).toEqual([400, expect.stringContaining(said)]);
+      expect(message).not.toContain('limit');
+    }
+  });
+
   it('no fields, assigned, are all', async () => {
     const { body } = await served.json('GET', '/api/handleds?fields=id', undefined, { 'x-fields': '1' });
     expect(body).toMatchObject({ data: [{ attributes: { title: 'a' } }] });
@@ -399,7 +411,7 @@ describe.each(dialects)('what the query says to services alone on %s', (dialect)
       status: 200,
       body: { data: [{ attributes: { title: 'three' } }], meta: { pagination: { page: 2, pageSize: 2, total: 3 } } },
     });
-    for (const path of ['/api/passeds?page=2', '/api/posts?page=2'])
+    for (const path of ['/api/passeds?page=2', '/api/passeds?limit=1', '/api/passeds?start=1', '/api/posts?page=2'])
       expect(await served.json('GET', path)).toMatchObject({
         status: 400,
         body: { error: { name: 'PaginationError' } },

@@ -1,19 +1,47 @@
-/** Which files of a v4 project a file calls, as far as its text shows it: those that it imports, and services that it names. */
+/**
+ * Which files of a v4 project a file calls, as far as its text shows it: those that it imports, and the services and controllers that it
+ * names.
+ */
 import path from 'node:path';
+import memoize from 'lodash/memoize.js';
 import { kebabName } from '../../model/files.js';
 import { withoutComments } from './code-texts.js';
 import { filesAt, textOf } from './project-files.js';
 
-/** Files that are reached from a file, by whatever others, itself among them. @param all those of the project that may be reached as services. */
-export const reachedFrom = (projectDir: string, file: string, all: readonly string[]): ReadonlySet<string> => {
-  const reached = new Set([file]);
-  for (const at of reached) {
-    const text = withoutComments(textOf(projectDir, at));
-    for (const it of importsOf(projectDir, at, text)) reached.add(it);
-    const isCalled = servicesIn(text, at);
-    for (const it of all) if (!reached.has(it) && isCalled(it)) reached.add(it);
-  }
-  return reached;
+/** Files that are reached from some files, through any number of others, these among them. */
+export type Reach = (from: readonly string[]) => ReadonlySet<string>;
+
+/** @param all files of the project that may be reached as services and controllers. */
+export const reachIn = (projectDir: string, all: readonly string[]): Reach => {
+  const members = membersIn(all);
+  const calledBy = memoize((file: string): readonly string[] => {
+    const text = withoutComments(textOf(projectDir, file));
+    const imported = importsOf(projectDir, file, text);
+    return [...imported, ...membersCalledBy(file, text, imported)];
+  });
+  const uidsNamedIn = memoize((file: string) => uidsIn(withoutComments(textOf(projectDir, file)), namedUid));
+  /** Services and controllers that the text calls: by uid, by a name that may stand for one, as those of an API, or behind a core controller. */
+  const membersCalledBy = (file: string, text: string, imported: readonly string[]): readonly string[] => {
+    const isByName = calledByName.test(text) || (superCall.test(text) && coreOfName.test(text));
+    const uids = [
+      ...uidsIn(text, calledUid),
+      ...(superCall.test(text) ? uidsIn(text, coreUid) : []),
+      // the file says for what the name stands, or one that it imports
+      ...(isByName ? [file, ...imported].flatMap(uidsNamedIn) : []),
+    ];
+    const [, own] = /^src\/api\/([^/]+)\//.exec(file) ?? [];
+    const apis = [...text.matchAll(membersOfApi)].map(([, api = '']) => api);
+    if (isByName && uids.length === 0 && own !== undefined) apis.push(own);
+    return [
+      ...uids.flatMap((uid) => members.byUid.get(uid) ?? []),
+      ...apis.flatMap((api) => members.byApi.get(kebabName(api)) ?? []),
+    ];
+  };
+  return (from) => {
+    const reached = new Set(from);
+    for (const file of reached) for (const it of calledBy(file)) reached.add(it);
+    return reached;
+  };
 };
 
 /** The text of a file, and those of the files of the project that it imports by their places. */
@@ -34,34 +62,50 @@ const importsOf = (projectDir: string, file: string, text: string): readonly str
 
 const importsPlace = /(?:\brequire\(|\bfrom|\bimport\(?)\s*['"`](\.{1,2}(?:\/[^'"`]*)?)['"`]/g;
 
-/** Whether a file is a service that the text calls: by its uid, by a name that may stand for one, as one of an API, or behind a core controller. */
-const servicesIn = (text: string, file: string): ((other: string) => boolean) => {
-  const uids = (form: RegExp): ReadonlySet<string> =>
-    new Set([...text.matchAll(form)].map(([, api = '', name = '']) => uidOf(api, name)));
-  const called = uids(calledByUid);
-  const behind = superCall.test(text) ? uids(coreController) : new Set<string>();
-  // a name for one of those that stand in the text, or else for one of its own API
-  const named = calledByName.test(text) ? uids(quotedUid) : new Set<string>();
-  const isOfOwn = calledByName.test(text) && named.size === 0;
-  const [, own = ''] = /^src\/api\/([^/]+)\//.exec(file) ?? [];
-  const apis = new Set([...text.matchAll(servicesOfApi)].map(([, api = '']) => kebabName(api)));
-  return (other) => {
-    const [, api, name = ''] = /^src\/api\/([^/]+)\/services\/([^/]+?)\.\w+$/.exec(other) ?? [];
-    if (api === undefined) return false;
-    const uid = uidOf(api, name);
-    return called.has(uid) || behind.has(uid) || named.has(uid) || apis.has(kebabName(api)) || (isOfOwn && api === own);
-  };
+interface ApiMembers {
+  readonly byUid: ReadonlyMap<string, readonly string[]>;
+  /** By the name of the API. */
+  readonly byApi: ReadonlyMap<string, readonly string[]>;
+}
+
+const membersIn = (files: readonly string[]): ApiMembers => {
+  const [byUid, byApi] = [new Map<string, string[]>(), new Map<string, string[]>()];
+  const add = (to: Map<string, string[]>, key: string, file: string): void =>
+    void to.set(key, [...(to.get(key) ?? []), file]);
+  for (const file of files) {
+    const [, api, name = ''] = /^src\/api\/([^/]+)\/(?:services|controllers)\/([^/]+?)\.\w+$/.exec(file) ?? [];
+    if (api === undefined) continue;
+    add(byUid, uidOf(api, name), file);
+    add(byApi, kebabName(api), file);
+  }
+  return { byUid, byApi };
 };
 
 const uidOf = (api: string, name: string): string => `api::${kebabName(api)}.${kebabName(name)}`;
 
+const uidsIn = (text: string, form: RegExp): readonly string[] =>
+  [...text.matchAll(form)].map(([, api = '', name = '']) => uidOf(api, name));
+
 const uid = String.raw`['"\x60]api::([\w-]+)\.([\w-]+)['"\x60]`;
-const quotedUid = new RegExp(uid, 'g');
+const member = '(?:service|controller)s?';
+const opens = String.raw`\s*(?:\?\.\s*)?(?:<[^<>()]*>\s*)?[([]\s*`;
 /** `strapi.service('api::tool.tool')`, `strapi.services['api::tool.tool']` */
-const calledByUid = new RegExp(String.raw`\bservices?\s*(?:\?\.\s*)?(?:<[^<>()]*>\s*)?[([]\s*${uid}`, 'g');
-/** `strapi.service(NAME)`, `strapi.services[NAME]` */
-const calledByName = /\.\s*services?\s*(?:\?\.\s*)?(?:<[^<>()]*>\s*)?[([]\s*(?!(['"`])[\w:.-]+\1\s*[)\]])/;
-/** `strapi.api.tool.services.tool`, `strapi.api['tool'].services` */
-const servicesOfApi = /\bapi\s*(?:\?\.|\.|\[)\s*['"`]?([\w-]+)['"`]?\s*\]?\s*(?:\?\.|\.)\s*services\b/g;
-const coreController = new RegExp(String.raw`\bcreateCoreController\s*(?:<[^<>()]*>\s*)?\(\s*${uid}`, 'g');
+const calledUid = new RegExp(String.raw`\b${member}${opens}${uid}`, 'g');
+/** `strapi.service(NAME)`, `strapi.services[NAME]`, `strapi.service.bind(strapi)` */
+const calledByName = new RegExp(
+  String.raw`\.\s*${member}(?:${opens}(?!(['"\x60])[\w:.-]+\1\s*[)\]])|\s*\.\s*(?:bind|call|apply)\b)`,
+);
+/** One that may be what a name stands for: what queries are given is of no service. */
+const namedUid = new RegExp(
+  String.raw`(?<!\b(?:query|find\w*|create(?!Core)\w*|update\w*|delete\w*|count|load|getModel|contentType)\s*(?:<[^<>()]*>\s*)?\(\s*)${uid}`,
+  'g',
+);
+/** `strapi.api.tool.services.tool`, `strapi.api['tool'].service('tool')` */
+const membersOfApi = new RegExp(
+  String.raw`\bapi\s*(?:\?\.|\.|\[)\s*['"\x60]?([\w-]+)['"\x60]?\s*\]?\s*(?:\?\.|\.)\s*${member}\b`,
+  'g',
+);
+const core = String.raw`\bcreateCoreController\s*(?:<[^<>()]*>\s*)?\(\s*`;
+const coreUid = new RegExp(core + uid, 'g');
+const coreOfName = new RegExp(`${core}[A-Za-z_$]`);
 const superCall = /\bsuper\s*\./;

@@ -2,14 +2,15 @@
 
 /** @param code without comments and texts. */
 export const goesOnAfterErrors = (code: string): boolean =>
-  otherCatches.test(code) || [...code.matchAll(/\bcatch\s*(?=[({])/g)].some((it) => !throwsAgain(blockAt(code, it)));
+  otherCatches.test(code) ||
+  [...code.matchAll(/\bcatch\s*(?=[({])/g)].some((it) => !throwsAgain(blockAt(code, it))) ||
+  [...code.matchAll(/\bfinally\s*(?=\{)/g)].some((it) => /\breturn\b/.test(blockAt(code, it)?.inside ?? 'return'));
 
 /** All that is no `catch` with a block. */
 const otherCatches = new RegExp(
   [
     String.raw`\.\s*catch\b`,
-    String.raw`\bfinally\s*\{[^{}]*\breturn\b`,
-    String.raw`\ballSettled\s*\(|\b_\s*\.\s*attempt\s*\(`,
+    String.raw`\ballSettled\s*\(|\bPromise\s*\.\s*any\s*\(|\b_\s*\.\s*attempt\s*\(`,
     // a second argument
     String.raw`\.\s*then\s*\((?:[^(),[\]{}]|\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})*,`,
   ].join('|'),
@@ -42,16 +43,32 @@ const blockAt = (code: string, { index, 0: word }: RegExpExecArray): Block | nul
 
 const thrown = String.raw`(?:throw\b|(?:return\s+)?ctx\s*\.\s*throw\s*\()`;
 const allThrown = new RegExp(thrown, 'g');
-// behind a condition it would not be the end of all of it: where there are no semicolons, after a line that is a call
-const throwsAtTop = new RegExp(
-  String.raw`(?:^|[;}]|(?:^|\n)(?![^\S\n]*(?:if|for|while|else)\b)[\w$.? \t]+\([^\n;]*\)[^\S\n]*\n)\s*${thrown}`,
-);
+const throwsAt = new RegExp(String.raw`(?:^|[;}])\s*${thrown}`);
+const startsWithThrow = new RegExp(String.raw`^\s*${thrown}`);
+
+/** Whether an error is thrown behind no condition. Where there are no semicolons, the line before tells. @param top of a block. */
+const throwsAtTop = (top: string): boolean => {
+  if (throwsAt.test(top)) return true;
+  let statement = '';
+  let depth = 0;
+  for (const line of top.split('\n')) {
+    if (depth === 0 && startsWithThrow.test(line) && isStatement(statement)) return true;
+    if (line.trim() === '') continue;
+    statement = depth === 0 ? line : `${statement}\n${line}`;
+    for (const character of line) depth += '(['.includes(character) ? 1 : ')]'.includes(character) ? -1 : 0;
+  }
+  return false;
+};
+
+/** Whether a line that follows is not a part of it, and does not depend on it. */
+const isStatement = (lines: string): boolean =>
+  /[\w$)\]'"`]\s*$/.test(lines) && !/\b(?:if|else|for|while|do|with|case|return)\b/.test(lines);
 
 /**
  * Whether the block ends in another error, whatever happens in it. What it returns instead, be it `ctx.forbidden()`, is up to whoever called
- * the function that it is in; and what it calls by the name of `next` is behind the guard.
+ * the function that it is in; and whatever it reaches through `next` lies behind the guard.
  */
 const throwsAgain = (block: Block | null): boolean =>
   block !== null &&
-  throwsAtTop.test(block.top) &&
+  throwsAtTop(block.top) &&
   !/\b(?:return|break|continue|yield|next)\b/.test(block.inside.replaceAll(allThrown, ''));

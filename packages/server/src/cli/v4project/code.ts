@@ -4,7 +4,6 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
-import memoize from 'lodash/memoize.js';
 import once from 'lodash/once.js';
 import { never, orNearest } from '../../errors.js';
 import { distOf } from '../../v4code/loading/env.js';
@@ -13,7 +12,7 @@ import { installedPlugins } from '../../v4code/loading/read-extensions.js';
 import { harmless, ofCore } from '../../v4code/plugins/absent.js';
 import { type Config, StartFault } from '../config.js';
 import { type AbsentUse, absentUses, describeUses, makesSessions, mayBeCaught } from './absent-uses.js';
-import { reachedFrom, withImported } from './calls.js';
+import { reachIn, withImported } from './calls.js';
 import { goesOnAfterErrors } from './caught-errors.js';
 import { codeTexts, withoutComments } from './code-texts.js';
 import {
@@ -250,15 +249,16 @@ const guardsThroughOthers = (
   );
   if (failing.length === 0) return [...files];
   const names = files.filter(({ file, ignored }) => !ignored && isCode(file)).map((it) => it.file);
-  const reach = memoize((file: string) => reachedFrom(projectDir, file, names));
+  const reach = reachIn(projectDir, names);
   const guards = files.filter(({ file, kind, ignored }) => kind === 'run' && !ignored && mayGuardFile.test(file));
-  const mayGuard = new Set(guards.flatMap(({ file }) => [...reach(file)]));
+  const mayGuard = reach(guards.map((it) => it.file));
   return files.map((it) => {
     const { file, kind, ignored } = it;
     const isAsked = (kind === 'run' || kind === 'unused') && !ignored && mayGuard.has(file) && !isAccepted(file);
     if (!isAsked || !goesOnAfterErrors(codeTexts(textOf(projectDir, file)).code)) return it;
+    const reached = reach([file]);
     const absent = failing
-      .filter((other) => reach(file).has(other.file))
+      .filter((other) => reached.has(other.file))
       .flatMap((other) =>
         other.absent.filter(mayBeCaught).map((use) => (other.file === file ? use : { ...use, file: other.file })),
       );

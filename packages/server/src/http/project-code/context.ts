@@ -2,6 +2,7 @@
 import type http from 'node:http';
 import type Koa from 'koa';
 import camelCase from 'lodash/camelCase.js';
+import get from 'lodash/get.js';
 import omit from 'lodash/omit.js';
 
 import { refuse } from '../../errors.js';
@@ -42,6 +43,8 @@ export interface Contexts {
   isClients(ctx: Koa.Context, holder: object, name: string): boolean;
   /** The query of the URL that was asked for, whatever code has made of it. */
   askedQuery(ctx: object): Record<string, unknown>;
+  /** Whether what the query has at the path is what the URL says that was asked for. */
+  isAsked(ctx: Koa.Context, path: readonly string[]): boolean;
   /** Whether code has put `limit` or `start` into `populate`, which the server itself refuses. */
   limitsPopulate(ctx: Koa.Context): boolean;
 }
@@ -131,6 +134,8 @@ export const newContexts = async (settings: {
       return parts !== undefined && querystring === searchOf(ctx.originalUrl) && isAsMade(parts, holder, name);
     },
     askedQuery: (ctx) => parse(searchOf((ctx as Koa.Context).originalUrl)),
+    isAsked: (ctx, path) =>
+      !isStandIn(ctx) && isSameQuery(get(ctx.query, path), get(parse(searchOf(ctx.originalUrl)), path)),
     limitsPopulate: (ctx) => {
       const isAlone = isStandIn(ctx);
       const given = isAlone

@@ -193,13 +193,16 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
       const query = sourceOf(koa, contexts.changedQuery(koa), type);
       return catchable(() => {
         const checked = site.reader.check({ action, type, id: null, query }, context);
-        const isOfService = ({ code }: Issue): boolean =>
+        const isOfService = ({ code, path }: Issue): boolean =>
           (code === 'pagination.top-level' && asked === 'own find') ||
-          (code === 'query.populate-with-pagination' && contexts.limitsPopulate(koa));
-        if (!checked.ok && checked.issues.every(isOfService)) return true;
-        const leftOut = unwrap(checked);
-        reportLeftOut(ctx, leftOut);
-        return leftOut.length > 0;
+          (code === 'query.populate-with-pagination' && !contexts.isAsked(koa, path));
+        if (!checked.ok) {
+          const others = checked.issues.filter((it) => !isOfService(it));
+          if (others.length > 0) throw new Refusal(...others);
+          return true;
+        }
+        reportLeftOut(ctx, checked.value);
+        return checked.value.length > 0;
       });
     },
     queryOf,

@@ -1,5 +1,5 @@
 /**
- * What the request of a core action says beside its parameters. It holds whatever a service of the project does on the way: one that
+ * What the request of a core action says besides its parameters. It holds whatever a service of the project does on the way: one that
  * overrides `update` often makes parameters of its own for `super.update`.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -10,8 +10,9 @@ import { currentOperation } from './scope.js';
 
 export interface CoreRequest {
   readonly uid: Uid;
-  /** The id of its path; `only` if the type is a single type. */
-  readonly entry: number | 'new' | 'only';
+  readonly kind: 'list' | 'read' | 'write';
+  /** The id that its path has; `only` if the type is a single type, and null for a list and an id that is none. */
+  readonly entry: number | 'new' | 'only' | null;
   /** What the client says of the entry that it has seen (BO11). */
   readonly match: Precondition | null;
   /** Whether a draft is not found, and what is found populates published entries alone (DR3, DR4). */
@@ -29,21 +30,32 @@ const running = new AsyncLocalStorage<Running>();
 export const inCoreRequest = <T>(request: CoreRequest, work: () => T): T =>
   running.run({ request, isChecked: false }, work);
 
-/** @param id null for a new entry, and for that of a single type. */
-const runningFor = (uid: Uid, id: number | null): Running | null => {
+const runningOf = (uid: Uid, kind: CoreRequest['kind']): Running | null => {
   const it = running.getStore();
-  if (it?.request.uid !== uid) return null;
-  const { entry } = it.request;
-  return entry === 'only' || entry === (id ?? 'new') ? it : null;
+  return it?.request.uid === uid && it.request.kind === kind ? it : null;
 };
 
-/** Not for hooks: they read for themselves, and code sees drafts unless it says otherwise. */
-export const showsPublished = (uid: Uid, id: number | null): boolean =>
-  currentOperation() === null && runningFor(uid, id)?.request.showsPublished === true;
+/** @param id null for a new entry, and for that of a single type. */
+const writeOf = (uid: Uid, id: number | null): Running | null => {
+  const it = runningOf(uid, 'write');
+  return it && (it.request.entry === 'only' || it.request.entry === (id ?? 'new')) ? it : null;
+};
+
+/** Hooks read for themselves, and code sees drafts unless it says otherwise. */
+const isOfRequest = (it: Running | null): boolean => currentOperation() === null && it?.request.showsPublished === true;
+
+/** Whether a read is for the response of one entry, whichever the service finds for it: its path may have a slug. */
+export const readsPublished = (uid: Uid): boolean => isOfRequest(runningOf(uid, 'read'));
+
+/** Whether what a write gives back is for its response. */
+export const writesPublished = (uid: Uid, id: number | null): boolean => isOfRequest(writeOf(uid, id));
+
+/** Whether a list is for a response. */
+export const isListed = (uid: Uid): boolean => runningOf(uid, 'list') !== null;
 
 /** What must hold of the entry that is about to be written; null for all writes but the first of the request. */
 export const takeMatch = ({ uid }: EntryType, id: number | null, session: Session): Precondition | null => {
-  const it = runningFor(uid, id);
+  const it = writeOf(uid, id);
   if (!it?.request.match || it.isChecked) return null;
   it.isChecked = true;
   const askAgain = (): void => {

@@ -379,7 +379,7 @@ const goOn: Middleware = (_ctx, next) => next();
 export const middlewareOf: MakeMiddleware = (factory, config, { strapi, dir, where, name }) => {
   try {
     return makeGuard(factory, () => {
-      // as in v4: one that only adds routes, for example, gives none
+      // as in v4: one that only adds routes, for example, returns none
       const made = factory(config, { strapi }) ?? goOn;
       if (!isCallable(made)) throw new TypeError('it gives no function of ctx and next');
       return made as Middleware;

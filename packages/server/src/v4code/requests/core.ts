@@ -4,7 +4,7 @@ import { issue, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
 import type { EntryType, Model, Uid } from '../../model/model.js';
 import { type Precondition, readPrecondition } from '../../read/etag.js';
-import { type CoreRequest, inCoreRequest, showsPublished } from '../data/core-requests.js';
+import { type CoreRequest, inCoreRequest, isListed, readsPublished, writesPublished } from '../data/core-requests.js';
 import type { PageFacts } from '../data/db.js';
 import type { Entities, Entity } from '../data/entities.js';
 import { type EntityParams, type EntityService, idOf } from '../data/entity-service.js';
@@ -14,7 +14,7 @@ import { type Populating, withPermittedPopulate } from '../data/query-changes.js
 import { currentSession } from '../data/scope.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from '../loading/parts.js';
 import type { CodeContext, Native } from '../native.js';
-import { forCode, ValidationError } from '../strapi-utils/errors.js';
+import { forCode, NotFoundError, ValidationError } from '../strapi-utils/errors.js';
 import { sanitizeInput, sanitizeOutput, transformResponse } from '../strapi-utils/sanitize.js';
 import { gateOf, sanitizeQuery } from './allowed.js';
 
@@ -59,23 +59,18 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
     const given = isMembers(service) ? service['getFetchParams'] : undefined;
     return isCallable(given) ? (given.call(service, params) as EntityParams) : getFetchParams(params);
   };
-  /** What the response to a request may contain, whatever parameters a service of the project makes of those that it is given. */
-  const asked = (id: unknown, params: Params): Params =>
-    showsPublished(uid, idOf(id)) ? { ...params, [POPULATES_PUBLISHED]: true } : params;
-  /** A draft is shown on request only (DR3), whether or not code hears of the read. */
-  const isHidden = async (
-    id: unknown,
-    { [POPULATES_PUBLISHED]: isOfRequest, publicationState }: Params,
-  ): Promise<boolean> =>
+  const published = (params: Params): Params => ({ ...params, [POPULATES_PUBLISHED]: true });
+  /** What the response to a write may contain, whatever parameters a service of the project makes of those that it is given. */
+  const asked = (id: unknown, params: Params): Params => (writesPublished(uid, idOf(id)) ? published(params) : params);
+  const isDraft = async (id: unknown): Promise<boolean> =>
     type.draftAndPublish &&
-    isOfRequest === true &&
-    publicationState !== 'preview' &&
     idOf(id) !== null &&
     (await count(uid, { filters: { id: Number(id) }, publicationState: 'live', locale: 'all' })) === 0;
   const collection = {
     async find(params: Params = {}) {
       const fetched = fetchedBy(this, params);
-      for (const name of ['page', 'pageSize'])
+      // as in v4, whose database layer takes no two kinds of pages; what a client says in vain is refused
+      for (const name of isListed(uid) ? ['page', 'pageSize', 'start', 'limit'] : ['page', 'pageSize'])
         if (fetched[name] !== undefined) throw forCode(new Refusal(issue('pagination.top-level', [name], { name })));
       const page = pageOf(fetched.pagination, rest);
       const results = await entityService.findMany(uid, { ...fetched, start: page.start, limit: page.limit });
@@ -83,15 +78,22 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
       return { results, pagination: page.facts(total) };
     },
     async findOne(id: unknown, params: Params = {}) {
-      const fetched = asked(id, fetchedBy(this, params));
-      return (await isHidden(id, fetched)) ? null : entityService.findOne(uid, id, fetched);
+      const fetched = fetchedBy(this, params);
+      if (!readsPublished(uid)) return entityService.findOne(uid, id, fetched);
+      // a draft is shown on request only (DR3), whether or not code hears of the read
+      if (fetched.publicationState !== 'preview' && (await isDraft(id))) {
+        // one that overrides this may not expect that an entry is not there
+        if (isMembers(this) && this['findOne'] !== collection.findOne) throw new NotFoundError('Not Found');
+        return null;
+      }
+      return entityService.findOne(uid, id, published(fetched));
     },
     create: (params: Params = {}) =>
       entityService.create(uid, { ...asked(null, params), data: publishedNow(params['data']) }),
     update: (id: unknown, params: Params = {}) => entityService.update(uid, id, asked(id, params)),
     delete: (id: unknown, params: Params = {}) => entityService.delete(uid, id, asked(id, params)),
   };
-  /** Whether the project's service finds the entry in a way of its own. Writes ask it too, as in v4: it may be a guard. */
+  /** Whether the project's service finds the entry in its own way. Writes ask it too, as in v4: it may be a guard. */
   const hasOwnFind = (service: unknown): service is typeof single =>
     isMembers(service) && (service['find'] !== single.find || service['getFetchParams'] !== getFetchParams);
   /** Its only entry, in the locale that is asked for: `all` is none (LO6). */
@@ -230,7 +232,11 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
   ): Promise<unknown> =>
     respond(ctx, name, async (query, member) => {
       const shown = query['publicationState'] !== 'preview';
-      const request = { uid, entry, match: name === 'findOne' ? null : matchOf(ctx), showsPublished: shown };
+      const said =
+        name === 'findOne'
+          ? ({ kind: 'read', match: null } as const)
+          : ({ kind: 'write', match: matchOf(ctx) } as const);
+      const request = { uid, entry, ...said, showsPublished: shown };
       const asking = shown ? { ...query, [POPULATES_PUBLISHED]: true } : query;
       return { data: await inCoreRequest(request, async () => run(asking, member)) };
     });
@@ -249,15 +255,19 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
   const collection = {
     async find(ctx: CodeContext) {
       if (!runs(ctx, 'find')) return native().perform(ctx, type, 'find');
+      const request = { uid, kind: 'list', entry: null, match: null, showsPublished: false } as const;
       return respond(ctx, 'find', async (query, member) => {
-        const found = (await member(query)) as { readonly results: unknown; readonly pagination: unknown };
+        const found = (await inCoreRequest(request, async () => member(query))) as {
+          readonly results: unknown;
+          readonly pagination: unknown;
+        };
         return { data: found.results, meta: { pagination: found.pagination } };
       });
     },
     async findOne(ctx: CodeContext) {
       if (!runs(ctx, 'findOne')) return native().perform(ctx, type, 'findOne');
       const { id } = ctx.params;
-      return respondOne(ctx, 'findOne', entryOf(id), (query, member) => member(id, query));
+      return respondOne(ctx, 'findOne', idOf(id), (query, member) => member(id, query));
     },
     async create(ctx: CodeContext) {
       if (!runs(ctx, 'create')) return native().perform(ctx, type, 'create');
@@ -268,12 +278,12 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
       if (!runs(ctx, 'update')) return native().perform(ctx, type, 'update');
       const input = inputOf(ctx);
       const { id } = ctx.params;
-      return respondOne(ctx, 'update', entryOf(id), (query, member) => member(id, { ...query, ...input }));
+      return respondOne(ctx, 'update', idOf(id), (query, member) => member(id, { ...query, ...input }));
     },
     async delete(ctx: CodeContext) {
       if (!runs(ctx, 'delete')) return native().perform(ctx, type, 'delete');
       const { id } = ctx.params;
-      return respondOne(ctx, 'delete', entryOf(id), (query, member) => member(id, query));
+      return respondOne(ctx, 'delete', idOf(id), (query, member) => member(id, query));
     },
   };
   const single = {
@@ -298,9 +308,6 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
 /** As in the server's own writes; what code gives in place of a context may have no headers. */
 const matchOf = ({ request }: Partial<Pick<CodeContext, 'request'>>): Precondition | null =>
   readPrecondition((request?.header ?? {}) as Parameters<typeof readPrecondition>[0]);
-
-/** Of an id in a path; one that names no entry is no other's either. */
-const entryOf = (id: unknown): number => idOf(id) ?? Number.NaN;
 
 /** The whole query, with parameters that only the project knows, in the forms that the entity service knows. */
 const queryIn = ({ query }: Pick<CodeContext, 'query'>): Members => {

@@ -233,9 +233,13 @@ export const untold = (fault: unknown): unknown =>
 
 /** What code asks the database for and cannot be done is a fault of the code, not of the client. */
 export const faultOfCode = (fault: unknown): unknown =>
-  fault instanceof ApplicationError && fault.cause instanceof Refusal
+  fault instanceof ApplicationError && fault.cause instanceof Refusal && !isPrecondition(fault.cause)
     ? new Error(fault.message, { cause: fault })
     : fault;
+
+/** What a client has said of the entry, whoever writes it. */
+const isPrecondition = ({ issues }: Refusal): boolean =>
+  issues.every((it) => issueKinds[it.code].name === 'PreconditionFailedError');
 
 const errorOf = (issues: readonly Issue[], first: Issue): ApplicationError => {
   const { name } = issueKinds[first.code];
