@@ -134,6 +134,18 @@ describe.each(dialects)('preconditions of types with code of a v4 project on %s'
           create({ data }) { return super.create({ data }); },
         })`,
       ),
+      ...typeFile('slugged', { text }),
+      ...coreFile('Router', 'slugged'),
+      ...coreFile(
+        'Service',
+        'slugged',
+        `({ strapi }) => ({
+          async update(slug, { data }) {
+            const [{ id }] = await strapi.entityService.findMany('api::slugged.slugged', { filters: { text: slug } });
+            return super.update(id, { data });
+          },
+        })`,
+      ),
       ...typeFile('other', { text }),
       ...coreFile('Router', 'other'),
       ...coreFile('Service', 'other', '() => ({ update(id, params) { return super.update(1, params); } })'),
@@ -148,7 +160,7 @@ describe.each(dialects)('preconditions of types with code of a v4 project on %s'
       'src/index.js': `module.exports = { async bootstrap({ strapi }) {
         ${allowing}
         const actions = ['create', 'update', 'find', 'findOne', 'delete'];
-        await allow('public', ['hooked', 'served', 'remade', 'other', 'page'].flatMap((type) => actions.map((it) => 'api::' + type + '.' + type + '.' + it)));
+        await allow('public', ['hooked', 'served', 'remade', 'slugged', 'other', 'page'].flatMap((type) => actions.map((it) => 'api::' + type + '.' + type + '.' + it)));
         strapi.db.lifecycles.subscribe({ models: ['api::hooked.hooked'], beforeUpdate() {}, beforeDelete() {} });
       } };`,
     });
@@ -179,6 +191,14 @@ describe.each(dialects)('preconditions of types with code of a v4 project on %s'
     expect((await served.json('PUT', url, { data: { text: 'counted' } }, stale)).status).toBe(412);
     expect((await served.json('GET', url)).body).toMatchObject({ data: { attributes: { text: 'a' } } });
     expect((await served.json('PUT', url, { data: { text: 'counted' } })).status).toBe(200);
+  });
+
+  it('BO11: If-Match counts for the entry that a service finds for a slug', async () => {
+    await served.json('POST', '/api/sluggeds', { data: { text: 'a' } });
+    const { etag } = (await served.json('GET', '/api/sluggeds/1')).headers;
+    const put = async (slug: string, text: string): Promise<number> =>
+      (await served.json('PUT', `/api/sluggeds/${slug}`, { data: { text } }, { 'if-match': String(etag) })).status;
+    expect([await put('a', 'b'), await put('b', 'c')]).toEqual([200, 412]);
   });
 
   it('BO11: If-Match of one entry says nothing about another that the service writes in its place', async () => {

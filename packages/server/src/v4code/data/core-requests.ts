@@ -11,7 +11,7 @@ import { currentOperation } from './scope.js';
 export interface CoreRequest {
   readonly uid: Uid;
   readonly kind: 'list' | 'read' | 'write';
-  /** The id that its path has; `only` if the type is a single type, and null for a list and an id that is none. */
+  /** The id that its path has; `only` if the type is a single type, and null for a list and where the path has no id, but a slug. */
   readonly entry: number | 'new' | 'only' | null;
   /** What the client says of the entry that it has seen (BO11). */
   readonly match: Precondition | null;
@@ -38,7 +38,10 @@ const runningOf = (uid: Uid, kind: CoreRequest['kind']): Running | null => {
 /** @param id null for a new entry, and for that of a single type. */
 const writeOf = (uid: Uid, id: number | null): Running | null => {
   const it = runningOf(uid, 'write');
-  return it && (it.request.entry === 'only' || it.request.entry === (id ?? 'new')) ? it : null;
+  if (!it) return null;
+  const { entry } = it.request;
+  // whichever the service finds for a slug
+  return entry === null || entry === 'only' || entry === (id ?? 'new') ? it : null;
 };
 
 /** Hooks read for themselves, and code sees drafts unless it says otherwise. */

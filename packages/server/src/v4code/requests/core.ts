@@ -82,7 +82,7 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
       if (!readsPublished(uid)) return entityService.findOne(uid, id, fetched);
       // a draft is shown on request only (DR3), whether or not code hears of the read
       if (fetched.publicationState !== 'preview' && (await isDraft(id))) {
-        // one that overrides this may not expect that an entry is not there
+        // an override may not expect an entry to be missing that v4 finds
         if (isMembers(this) && this['findOne'] !== collection.findOne) throw new NotFoundError('Not Found');
         return null;
       }
