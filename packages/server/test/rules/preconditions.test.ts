@@ -1,7 +1,7 @@
 /** BO11: preconditions of writes (RFC 9110, 13.1), and the first PUT of a single type, on both databases. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Handlers } from '../../src/handlers/handlers.js';
-import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
+import { allowing, type CodeProject, coreFile, serveCode, singleTypeFile, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
 
@@ -149,12 +149,7 @@ describe.each(dialects)('preconditions of types with code of a v4 project on %s'
       ...typeFile('other', { text }),
       ...coreFile('Router', 'other'),
       ...coreFile('Service', 'other', '() => ({ update(id, params) { return super.update(1, params); } })'),
-      'src/api/page/content-types/page/schema.json': JSON.stringify({
-        kind: 'singleType',
-        collectionName: 'pages',
-        info: { singularName: 'page', pluralName: 'pages', displayName: 'Page' },
-        attributes: { text },
-      }),
+      ...singleTypeFile('page', { text }),
       ...coreFile('Router', 'page'),
       ...coreFile('Service', 'page', '() => ({ createOrUpdate({ data }) { return super.createOrUpdate({ data }); } })'),
       'src/index.js': `module.exports = { async bootstrap({ strapi }) {

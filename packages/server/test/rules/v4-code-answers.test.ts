@@ -369,7 +369,7 @@ describe.each(dialects)('what the query says to services alone on %s', (dialect)
   });
   afterAll(() => served.close());
 
-  it.each(['handled', 'wrapped', 'asked'])('how many entries code populates: %s', async (name) => {
+  it.each(['handled', 'wrapped', 'asked'])('limits that code puts into populate count: %s', async (name) => {
     const titles = async (path: string): Promise<unknown> => {
       const { status, body } = await served.json('GET', `/api/${name}s${path}`, undefined, { 'x-limit': '1' });
       const [entry] = [(body as { data: unknown }).data].flat() as {
@@ -381,7 +381,7 @@ describe.each(dialects)('what the query says to services alone on %s', (dialect)
     expect(await titles('/1?fields=title')).toEqual([200, ['second']]);
   });
 
-  it.each([...names])('not how many a client does (Q15): %s', async (name) => {
+  it.each([...names])('Q15: those of a client are refused: %s', async (name) => {
     const { status, body } = await served.json('GET', `/api/${name}s?populate[posts][limit]=1`);
     expect([status, (body as { error: { message: string } }).error.message]).toEqual([
       400,
@@ -389,7 +389,7 @@ describe.each(dialects)('what the query says to services alone on %s', (dialect)
     ]);
   });
 
-  it('and nothing else of it is blamed', async () => {
+  it('a refusal names what the client has sent, and no limit of code', async () => {
     for (const [search, said] of [
       ['?sort=secret', 'Invalid parameter secret'],
       ['?page=2', 'pagination[page]'],
@@ -401,12 +401,12 @@ describe.each(dialects)('what the query says to services alone on %s', (dialect)
     }
   });
 
-  it('no fields, assigned, are all', async () => {
+  it('an empty list of fields that code assigns selects all of them', async () => {
     const { body } = await served.json('GET', '/api/handleds?fields=id', undefined, { 'x-fields': '1' });
     expect(body).toMatchObject({ data: [{ attributes: { title: 'a' } }] });
   });
 
-  it('a page, where the service of the project finds it', async () => {
+  it('?page reaches a service that finds pages itself', async () => {
     expect(await served.json('GET', '/api/pageds?page=2&pageSize=2&sort=id')).toMatchObject({
       status: 200,
       body: { data: [{ attributes: { title: 'three' } }], meta: { pagination: { page: 2, pageSize: 2, total: 3 } } },

@@ -7,6 +7,7 @@ import {
   type CodeProject,
   coreFile,
   serveCode,
+  singleTypeFile,
   typeFile,
   userSchema,
   userSchemaFile,
@@ -20,21 +21,8 @@ const localized = { i18n: { localized: true } };
 const names = ['plain', 'hooked', 'helped'] as const;
 
 const single = (name: string): Readonly<Record<string, string>> => ({
-  [`src/api/${name}-home/content-types/${name}-home/schema.json`]: JSON.stringify({
-    kind: 'singleType',
-    collectionName: `${name}_homes`,
-    info: { singularName: `${name}-home`, pluralName: `${name}-homes`, displayName: name },
-    options: {},
-    pluginOptions: localized,
-    attributes: { title: { ...text, pluginOptions: localized } },
-  }),
-  [`src/api/${name}-desk/content-types/${name}-desk/schema.json`]: JSON.stringify({
-    kind: 'singleType',
-    collectionName: `${name}_desks`,
-    info: { singularName: `${name}-desk`, pluralName: `${name}-desks`, displayName: name },
-    options: { draftAndPublish: true },
-    attributes: { title: text },
-  }),
+  ...singleTypeFile(`${name}-home`, { title: { ...text, pluginOptions: localized } }, {}, localized),
+  ...singleTypeFile(`${name}-desk`, { title: text }, { draftAndPublish: true }),
 });
 
 const vault = { id: 1, __type: 'api::vault.vault' };

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { placeOf } from '../../src/v4code/loading/env.js';
-import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
+import { allowing, type CodeProject, coreFile, serveCode, singleTypeFile, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 import { newFolder } from '../world/folders.js';
 
@@ -1392,13 +1392,7 @@ describe('routes in JSON', () => {
 // ---- single types
 
 const single = (name: string): Readonly<Record<string, string>> => ({
-  [`src/api/${name}/content-types/${name}/schema.json`]: JSON.stringify({
-    kind: 'singleType',
-    collectionName: `${name}s`,
-    info: { singularName: name, pluralName: `${name}s`, displayName: name },
-    options: { draftAndPublish: true },
-    attributes: { title: text },
-  }),
+  ...singleTypeFile(name, { title: text }, { draftAndPublish: true }),
   ...coreFile('Router', name),
 });
 

@@ -31,22 +31,29 @@ export interface JsonAnswer extends Pick<Answered, 'status' | 'headers'> {
   readonly body: unknown;
 }
 
-/** A content type: `src/api/NAME/content-types/NAME/schema.json`, the plural adds an s. */
-export const typeFile = (
+type MakeTypeFile = (
   name: string,
   attributes: Readonly<Record<string, unknown>>,
-  options: { readonly draftAndPublish?: boolean; readonly populateCreatorFields?: boolean } = {},
-  pluginOptions = {},
-): Readonly<Record<string, string>> => ({
-  [`src/api/${name}/content-types/${name}/schema.json`]: JSON.stringify({
-    kind: 'collectionType',
-    collectionName: `${name}s`,
-    info: { singularName: name, pluralName: `${name}s`, displayName: name },
-    options: { draftAndPublish: false, ...options },
-    pluginOptions,
-    attributes,
-  }),
-});
+  options?: { readonly draftAndPublish?: boolean; readonly populateCreatorFields?: boolean },
+  pluginOptions?: object,
+) => Readonly<Record<string, string>>;
+
+const typeFileOf =
+  (kind: 'collectionType' | 'singleType'): MakeTypeFile =>
+  (name, attributes, options = {}, pluginOptions = {}) => ({
+    [`src/api/${name}/content-types/${name}/schema.json`]: JSON.stringify({
+      kind,
+      collectionName: `${name}s`,
+      info: { singularName: name, pluralName: `${name}s`, displayName: name },
+      options: { draftAndPublish: false, ...options },
+      pluginOptions,
+      attributes,
+    }),
+  });
+
+/** A content type: `src/api/NAME/content-types/NAME/schema.json`, the plural adds an s. */
+export const typeFile = typeFileOf('collectionType');
+export const singleTypeFile = typeFileOf('singleType');
 
 const role = 'plugin::users-permissions.role';
 
