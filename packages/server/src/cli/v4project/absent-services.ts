@@ -13,12 +13,11 @@ export interface Named {
 
 export const absentServicesIn = ({ text, code }: CodeTexts): readonly Named[] => {
   const plain = plainly(text);
-  return spellings.flatMap((spelling) =>
-    [...plain.matchAll(spelling)]
-      // the calls are code, and what they are given is text
-      .filter(({ index }) => code[index] === 's')
-      .flatMap((found) => usesOf(serviceOf(found), found, { plain, code: plainly(code) })),
-  );
+  // the calls are code, and what they are given is text
+  const calls = spellings.flatMap((it) => [...plain.matchAll(it)].filter(({ index }) => code[index] === 's'));
+  if (calls.length === 0) return [];
+  const texts = { plain, code: plainly(code) };
+  return calls.flatMap((it) => usesOf(serviceOf(it), it, texts));
 };
 
 interface Service {

@@ -3,6 +3,7 @@
  * names.
  */
 import path from 'node:path';
+import groupBy from 'lodash/groupBy.js';
 import memoize from 'lodash/memoize.js';
 import { kebabName } from '../../model/files.js';
 import { withoutComments } from './code-texts.js';
@@ -14,12 +15,12 @@ export type Reach = (from: readonly string[]) => ReadonlySet<string>;
 /** @param all files of the project that may be reached as services and controllers. */
 export const reachIn = (projectDir: string, all: readonly string[]): Reach => {
   const members = membersIn(all);
+  const bareTextOf = memoize((file: string) => withoutComments(textOf(projectDir, file)));
   const calledBy = memoize((file: string): readonly string[] => {
-    const text = withoutComments(textOf(projectDir, file));
+    const text = bareTextOf(file);
     const imported = importsOf(projectDir, file, text);
     return [...imported, ...membersCalledBy(file, text, imported)];
   });
-  const uidsNamedIn = memoize((file: string) => uidsIn(withoutComments(textOf(projectDir, file)), namedUid));
   /** Services and controllers that the text calls: by uid, by a name that may stand for one, as those of an API, or behind a core controller. */
   const membersCalledBy = (file: string, text: string, imported: readonly string[]): readonly string[] => {
     const isByName = calledByName.test(text) || (superCall.test(text) && coreOfName.test(text));
@@ -27,7 +28,7 @@ export const reachIn = (projectDir: string, all: readonly string[]): Reach => {
       ...uidsIn(text, calledUid),
       ...(superCall.test(text) ? uidsIn(text, coreUid) : []),
       // the file says for what the name stands, or one that it imports
-      ...(isByName ? [file, ...imported].flatMap(uidsNamedIn) : []),
+      ...(isByName ? [file, ...imported].flatMap((it) => uidsIn(bareTextOf(it), namedUid)) : []),
     ];
     const [, own] = /^src\/api\/([^/]+)\//.exec(file) ?? [];
     const apis = [...text.matchAll(membersOfApi)].map(([, api = '']) => api);
@@ -69,16 +70,13 @@ interface ApiMembers {
 }
 
 const membersIn = (files: readonly string[]): ApiMembers => {
-  const [byUid, byApi] = [new Map<string, string[]>(), new Map<string, string[]>()];
-  const add = (to: Map<string, string[]>, key: string, file: string): void =>
-    void to.set(key, [...(to.get(key) ?? []), file]);
-  for (const file of files) {
+  const found = files.flatMap((file) => {
     const [, api, name = ''] = /^src\/api\/([^/]+)\/(?:services|controllers)\/([^/]+?)\.\w+$/.exec(file) ?? [];
-    if (api === undefined) continue;
-    add(byUid, uidOf(api, name), file);
-    add(byApi, kebabName(api), file);
-  }
-  return { byUid, byApi };
+    return api === undefined ? [] : { file, uid: uidOf(api, name), api: kebabName(api) };
+  });
+  const filesBy = (key: 'uid' | 'api'): ReadonlyMap<string, readonly string[]> =>
+    new Map(Object.entries(groupBy(found, key)).map(([name, its]) => [name, its.map((it) => it.file)]));
+  return { byUid: filesBy('uid'), byApi: filesBy('api') };
 };
 
 const uidOf = (api: string, name: string): string => `api::${kebabName(api)}.${kebabName(name)}`;
@@ -95,7 +93,7 @@ const calledUid = new RegExp(String.raw`\b${member}${opens}${uid}`, 'g');
 const calledByName = new RegExp(
   String.raw`\.\s*${member}(?:${opens}(?!(['"\x60])[\w:.-]+\1\s*[)\]])|\s*\.\s*(?:bind|call|apply)\b)`,
 );
-/** One that may be what a name stands for: what queries are given is of no service. */
+/** One for which a name may stand: those that queries are given are of no service. */
 const namedUid = new RegExp(
   String.raw`(?<!\b(?:query|find\w*|create(?!Core)\w*|update\w*|delete\w*|count|load|getModel|contentType)\s*(?:<[^<>()]*>\s*)?\(\s*)${uid}`,
   'g',

@@ -60,7 +60,7 @@ const throwsAtTop = (top: string): boolean => {
   return false;
 };
 
-/** Whether a line that follows is not a part of it, and does not depend on it. */
+/** Whether the line behind these begins a statement of its own, under no condition. */
 const isStatement = (lines: string): boolean =>
   /[\w$)\]'"`]\s*$/.test(lines) && !/\b(?:if|else|for|while|do|with|case|return)\b/.test(lines);
 

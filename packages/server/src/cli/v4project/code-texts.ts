@@ -118,7 +118,7 @@ const operators: ReadonlySet<string> = new Set([
   ...['yield', 'await', 'default'],
 ]);
 
-/** Removes comments, but not inside strings. The lines stay. */
+/** Removes comments, but not inside strings. The lines stay. Where `codeTexts` cannot tell what is a comment, this guesses. */
 export const withoutComments = (source: string): string =>
   source.replace(
     /('(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g,

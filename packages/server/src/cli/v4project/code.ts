@@ -236,8 +236,8 @@ export const findCode = (
 };
 
 /**
- * Files that go on where what they call, through whatever others, uses what is not here, as guards: if they may be guards themselves, or are
- * called by such.
+ * Makes guards of files that go on after errors of what is not here, whether they use it themselves or call what does. It concerns files that
+ * may be guards, and what these call.
  */
 const guardsThroughOthers = (
   projectDir: string,

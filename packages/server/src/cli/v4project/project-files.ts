@@ -9,6 +9,8 @@ export const textOf = (projectDir: string, file: string): string =>
 const withJson = /^config(\/|$)|^src\/api\/[^/]+\/(routes|config)$/;
 
 export const isCode = (name: string): boolean => /\.[cm]?[jt]s$/.test(name) && !/\.(?:d|test)\.[cm]?ts$/.test(name);
+
+/** What a folder holds; nothing if it is not there, or must not be read. */
 export const listed = (dir: string): readonly fs.Dirent[] => {
   try {
     return fs.statSync(dir, { throwIfNoEntry: false })?.isDirectory()
@@ -20,8 +22,10 @@ export const listed = (dir: string): readonly fs.Dirent[] => {
     throw fault;
   }
 };
+
 export const skipped = (name: string): boolean => name.startsWith('.') || name === 'node_modules';
 
+/** Files at a place given by its steps. `*`: any folder; `#`: any code file; `##`: any code file at any depth; else a name, without extension. */
 export const filesAt = (root: string, [step = '', ...rest]: readonly string[], at = ''): readonly string[] => {
   const entries = listed(path.join(root, at)).filter((it) => !skipped(it.name));
   const place = (name: string): string => (at === '' ? name : `${at}/${name}`);
