@@ -150,14 +150,9 @@ export const addProjectCode = async (
     }
     if (ctx.respond !== false && !ctx.res.headersSent) settle(ctx as Koa.Context);
   };
+  const around = globalsBeforeErrors === 0 ? [] : [respondToFaults];
   const throughGlobals =
-    globals.length === 0
-      ? null
-      : (composed as typeof compose)(
-          globalsBeforeErrors === 0
-            ? [...globals]
-            : [...globals.slice(0, globalsBeforeErrors), respondToFaults, ...globals.slice(globalsBeforeErrors)],
-        );
+    globals.length === 0 ? null : (composed as typeof compose)(globals.toSpliced(globalsBeforeErrors, 0, ...around));
   const { changedQuery } = contexts;
 
   const newContext = (

@@ -8,20 +8,27 @@ import type { Precondition } from '../../read/etag.js';
 import type { Session } from '../../write/session.js';
 import { currentOperation } from './scope.js';
 
-export interface CoreRequest {
-  readonly uid: Uid;
-  readonly kind: 'list' | 'read' | 'write';
-  /** The id that its path has; `only` if the type is a single type, and null for a list and where the path has no id, but a slug. */
-  readonly entry: number | 'new' | 'only' | null;
-  /** What the client says of the entry that it has seen (BO11). */
-  readonly match: Precondition | null;
-  /** Whether a draft is not found, and what is found populates published entries alone (DR3, DR4). */
+export type CoreRequest = { readonly uid: Uid } & (
+  | { readonly kind: 'list' }
+  /** Of one entry. */
+  | ({ readonly kind: 'read' } & Shown)
+  | ({
+      readonly kind: 'write';
+      /** The id that its path has, or null where that has none, but a slug; `only` for a single type. */
+      readonly entry: number | 'new' | 'only' | null;
+      /** What the client says of the entry that it has seen (BO11). */
+      readonly match: Precondition | null;
+    } & Shown)
+);
+
+interface Shown {
+  /** Whether the response shows no draft: the entry that is read is none, and entries that are populated are none (DR3, DR4). */
   readonly showsPublished: boolean;
 }
 
 interface Running {
   readonly request: CoreRequest;
-  /** Whether a write has been held against the precondition: those after it change what this request has written itself. */
+  /** Whether a write has been checked against the precondition: those after it change what this request has written itself. */
   isChecked: boolean;
 }
 
@@ -30,40 +37,47 @@ const running = new AsyncLocalStorage<Running>();
 export const inCoreRequest = <T>(request: CoreRequest, work: () => T): T =>
   running.run({ request, isChecked: false }, work);
 
-const runningOf = (uid: Uid, kind: CoreRequest['kind']): Running | null => {
-  const it = running.getStore();
-  return it?.request.uid === uid && it.request.kind === kind ? it : null;
+const requestFor = (uid: Uid): CoreRequest | null => {
+  const request = running.getStore()?.request;
+  return request?.uid === uid ? request : null;
 };
 
 /** @param id null for a new entry, and for that of a single type. */
-const writeOf = (uid: Uid, id: number | null): Running | null => {
-  const it = runningOf(uid, 'write');
-  if (!it) return null;
-  const { entry } = it.request;
+const writeOf = (uid: Uid, id: number | null): (CoreRequest & { readonly kind: 'write' }) | null => {
+  const request = requestFor(uid);
+  if (request?.kind !== 'write') return null;
+  const { entry } = request;
   // whichever the service finds for a slug
-  return entry === null || entry === 'only' || entry === (id ?? 'new') ? it : null;
+  return entry === null || entry === 'only' || entry === (id ?? 'new') ? request : null;
 };
 
 /** Hooks read for themselves, and code sees drafts unless it says otherwise. */
-const isOfRequest = (it: Running | null): boolean => currentOperation() === null && it?.request.showsPublished === true;
+const isShown = (request: Shown): boolean => currentOperation() === null && request.showsPublished;
 
-/** Whether a read is for the response of one entry, whichever the service finds for it: its path may have a slug. */
-export const readsPublished = (uid: Uid): boolean => isOfRequest(runningOf(uid, 'read'));
+/** Whether a read is for the response with one entry, whichever the service finds for it: its path may have a slug. */
+export const readsPublished = (uid: Uid): boolean => {
+  const request = requestFor(uid);
+  return request?.kind === 'read' && isShown(request);
+};
 
 /** Whether what a write gives back is for its response. */
-export const writesPublished = (uid: Uid, id: number | null): boolean => isOfRequest(writeOf(uid, id));
+export const writesPublished = (uid: Uid, id: number | null): boolean => {
+  const request = writeOf(uid, id);
+  return request !== null && isShown(request);
+};
 
 /** Whether a list is for a response. */
-export const isListed = (uid: Uid): boolean => runningOf(uid, 'list') !== null;
+export const isListed = (uid: Uid): boolean => requestFor(uid)?.kind === 'list';
 
 /** What must hold of the entry that is about to be written; null for all writes but the first of the request. */
 export const takeMatch = ({ uid }: EntryType, id: number | null, session: Session): Precondition | null => {
-  const it = writeOf(uid, id);
-  if (!it?.request.match || it.isChecked) return null;
+  const match = writeOf(uid, id)?.match;
+  const it = running.getStore();
+  if (!match || !it || it.isChecked) return null;
   it.isChecked = true;
   const askAgain = (): void => {
     it.isChecked = false;
   };
   session.endings.push({ when: 'undone', run: askAgain });
-  return it.request.match;
+  return match;
 };

@@ -69,7 +69,7 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
   const collection = {
     async find(params: Params = {}) {
       const fetched = fetchedBy(this, params);
-      // as in v4, whose database layer takes no two kinds of pages; what a client says in vain is refused
+      // v4 refuses pages beside start and limit, which are of `pagination` here; those of a client would have no effect
       for (const name of isListed(uid) ? ['page', 'pageSize', 'start', 'limit'] : ['page', 'pageSize'])
         if (fetched[name] !== undefined) throw forCode(new Refusal(issue('pagination.top-level', [name], { name })));
       const page = pageOf(fetched.pagination, rest);
@@ -227,19 +227,18 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
   const respondOne = (
     ctx: CodeContext,
     name: ServiceMember,
-    entry: CoreRequest['entry'],
+    requestOf: (showsPublished: boolean) => CoreRequest,
     run: (query: Params, service: Callable) => unknown,
   ): Promise<unknown> =>
     respond(ctx, name, async (query, member) => {
       const shown = query['publicationState'] !== 'preview';
-      const said =
-        name === 'findOne'
-          ? ({ kind: 'read', match: null } as const)
-          : ({ kind: 'write', match: matchOf(ctx) } as const);
-      const request = { uid, entry, ...said, showsPublished: shown };
       const asking = shown ? { ...query, [POPULATES_PUBLISHED]: true } : query;
-      return { data: await inCoreRequest(request, async () => run(asking, member)) };
+      return { data: await inCoreRequest(requestOf(shown), async () => run(asking, member)) };
     });
+  const reading = (showsPublished: boolean): CoreRequest => ({ uid, kind: 'read', showsPublished });
+  const writing =
+    (ctx: CodeContext, entry: number | 'new' | 'only' | null) =>
+    (showsPublished: boolean): CoreRequest => ({ uid, kind: 'write', entry, match: matchOf(ctx), showsPublished });
 
   /** Both, so that no parameter of the query takes the place of one. */
   const inputOf = (ctx: CodeContext): { readonly data: unknown; readonly files: Members | undefined } => {
@@ -255,9 +254,8 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
   const collection = {
     async find(ctx: CodeContext) {
       if (!runs(ctx, 'find')) return native().perform(ctx, type, 'find');
-      const request = { uid, kind: 'list', entry: null, match: null, showsPublished: false } as const;
       return respond(ctx, 'find', async (query, member) => {
-        const found = (await inCoreRequest(request, async () => member(query))) as {
+        const found = (await inCoreRequest({ uid, kind: 'list' }, async () => member(query))) as {
           readonly results: unknown;
           readonly pagination: unknown;
         };
@@ -267,23 +265,23 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
     async findOne(ctx: CodeContext) {
       if (!runs(ctx, 'findOne')) return native().perform(ctx, type, 'findOne');
       const { id } = ctx.params;
-      return respondOne(ctx, 'findOne', idOf(id), (query, member) => member(id, query));
+      return respondOne(ctx, 'findOne', reading, (query, member) => member(id, query));
     },
     async create(ctx: CodeContext) {
       if (!runs(ctx, 'create')) return native().perform(ctx, type, 'create');
       const input = inputOf(ctx);
-      return respondOne(ctx, 'create', 'new', (query, member) => member({ ...query, ...input }));
+      return respondOne(ctx, 'create', writing(ctx, 'new'), (query, member) => member({ ...query, ...input }));
     },
     async update(ctx: CodeContext) {
       if (!runs(ctx, 'update')) return native().perform(ctx, type, 'update');
       const input = inputOf(ctx);
       const { id } = ctx.params;
-      return respondOne(ctx, 'update', idOf(id), (query, member) => member(id, { ...query, ...input }));
+      return respondOne(ctx, 'update', writing(ctx, idOf(id)), (query, member) => member(id, { ...query, ...input }));
     },
     async delete(ctx: CodeContext) {
       if (!runs(ctx, 'delete')) return native().perform(ctx, type, 'delete');
       const { id } = ctx.params;
-      return respondOne(ctx, 'delete', idOf(id), (query, member) => member(id, query));
+      return respondOne(ctx, 'delete', writing(ctx, idOf(id)), (query, member) => member(id, query));
     },
   };
   const single = {
@@ -294,11 +292,11 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
     async update(ctx: CodeContext) {
       if (!runs(ctx, 'update')) return native().perform(ctx, type, 'update');
       const input = inputOf(ctx);
-      return respondOne(ctx, 'createOrUpdate', 'only', (query, member) => member({ ...query, ...input }));
+      return respondOne(ctx, 'createOrUpdate', writing(ctx, 'only'), (query, member) => member({ ...query, ...input }));
     },
     async delete(ctx: CodeContext) {
       if (!runs(ctx, 'delete')) return native().perform(ctx, type, 'delete');
-      return respondOne(ctx, 'delete', 'only', (query, member) => member(query));
+      return respondOne(ctx, 'delete', writing(ctx, 'only'), (query, member) => member(query));
     },
   };
   // only actions are listed

@@ -210,24 +210,28 @@ const isOriginalFor = ({ members: now, original }: Made, action: CoreAction): bo
   if (original === null) return false;
   switch (action) {
     case 'find':
-      return now['find'] === original['find'] && now['getFetchParams'] === original['getFetchParams'];
+      return isOriginalFind(now, original);
     case 'findOne':
       return now['findOne'] === original['findOne'] && now['getFetchParams'] === original['getFetchParams'];
     case 'create':
       return now['create'] === original['create'];
     case 'update':
-      return now['update'] === original['update'] && isOriginalOfSingle(now, original);
+      return (
+        now['update'] === original['update'] &&
+        now['createOrUpdate'] === original['createOrUpdate'] &&
+        findsAsOriginal(now, original)
+      );
     case 'delete':
-      return now['delete'] === original['delete'] && isOriginalOfSingle(now, original);
+      return now['delete'] === original['delete'] && findsAsOriginal(now, original);
   }
 };
 
-/** Writes of a single type find its entry first. */
-const isOriginalOfSingle = (now: Members, original: Members): boolean =>
-  original['createOrUpdate'] === undefined ||
-  (now['createOrUpdate'] === original['createOrUpdate'] &&
-    now['find'] === original['find'] &&
-    now['getFetchParams'] === original['getFetchParams']);
+const isOriginalFind = (now: Members, original: Members): boolean =>
+  now['find'] === original['find'] && now['getFetchParams'] === original['getFetchParams'];
+
+/** Writes of a single type, which alone has `createOrUpdate`, find its entry first. */
+const findsAsOriginal = (now: Members, original: Members): boolean =>
+  original['createOrUpdate'] === undefined || isOriginalFind(now, original);
 
 /** `api::tool.tool` by its parts; empty ones for any other name. */
 const placeOf = (name: string): { readonly api: string; readonly local: string } => {
