@@ -138,7 +138,15 @@ describe('the files of config/', () => {
       /^config\/server\.js:2: cannot be evaluated: calls process\.exit\(1\)$/,
     ],
   ])('a fault in them is named with its file and line: %s', async (_what, files, expected) => {
-    expect(await fault(files)).toMatch(expected);
+    const { stackTraceLimit } = Error;
+    // as where commands load them, whose own frames leave less room
+    Error.stackTraceLimit = 5;
+    try {
+      expect(await fault(files)).toMatch(expected);
+      expect(Error.stackTraceLimit).toBe(5);
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit;
+    }
   });
 
   it('that end or kill the process do not hide the others from adopt', async () => {

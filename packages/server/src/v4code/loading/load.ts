@@ -95,6 +95,7 @@ export const newLoader = async (
   };
   return async (file, place = file) => {
     if (file.endsWith('.json')) return readJson(file);
+    const restore = showDeepStacks();
     try {
       if (place !== file) return await evaluate(file, place);
       const loaded = await jiti.import<unknown>(file, { default: true });
@@ -102,9 +103,24 @@ export const newLoader = async (
     } catch (fault) {
       const name = nameIn(projectDir, file);
       throw new CodeFault(describeFault(fault, projectDir, { file: name, what: 'cannot be loaded' }), { cause: fault });
+    } finally {
+      restore();
     }
   };
 };
+
+/** Between a file that requires a missing package and the error are more frames of Node and jiti than a stack shows. Returns what undoes it. */
+const showDeepStacks = (): (() => void) => {
+  const { stackTraceLimit } = Error;
+  // does not throw where the project has frozen it
+  const set = (to: number): boolean => Reflect.set(Error, 'stackTraceLimit', to);
+  set(FRAMES_MAX);
+  return () => {
+    if (Error.stackTraceLimit === FRAMES_MAX) set(stackTraceLimit);
+  };
+};
+
+const FRAMES_MAX = 50;
 
 /**
  * What jiti makes of a method with a decorator asks for `Reflect.metadata`, and without one puts the prototype in place of the method. So there
