@@ -1,5 +1,4 @@
-// The built server in a process of its own: `node serve.mjs <project folder>`. Says when it listens; `npm test` builds it.
-import { start } from '../../dist/cli/start.js';
-
-await start(process.argv[2]);
+// The bundle, as `dovetail start` runs it, in a process of its own: `node serve.mjs <project folder>`. Says when it listens; `npm test` builds it.
+process.argv.splice(2, 1, 'start', '--project', process.argv[2]);
+await import('../../dist/bundle/cli/program.js');
 process.send('ready');

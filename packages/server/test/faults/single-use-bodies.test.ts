@@ -69,9 +69,10 @@ describe.each(dialectsAndThreads)('bodies that are sent once on %s, threads: %i'
       socket.on('data', (chunk) => chunks.push(chunk));
       socket.resume();
       await once(socket, 'close');
-      const bodies = Buffer.concat(chunks)
-        .toString('latin1')
-        .split(/HTTP\/1\.1 200 OK\r\n[^{]*\r\n\r\n/);
+      const text = Buffer.concat(chunks).toString('latin1');
+      const refused = text.match(/HTTP\/1\.1 (?!200)[^{]*\r\n\r\n.{0,300}/)?.[0];
+      expect(refused).toBe(undefined);
+      const bodies = text.split(/HTTP\/1\.1 200 OK\r\n[^{]*\r\n\r\n/);
       expect(bodies.slice(1, -1).map((it, i) => isWhole(it, i))).toEqual(ids.map(() => true));
     }
   });

@@ -2,17 +2,14 @@
  * On SQLite a statement blocks all other requests, so every statement that may run long checks its deadline while it
  * runs, whatever it does: scan, filter, sort, count, follow relations. With a deadline of zero each of them is refused.
  */
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { limits as server } from '../../src/limits.js';
+import { useLimits } from '../world/limits.js';
 import { useRelationsWorld } from '../world/relations/world.js';
 import { useWorld } from '../world/world.js';
 
-const bounds = vi.hoisted(() => ({ hasTime: true }));
-vi.mock(import('../../src/limits.js'), async (importOriginal) => {
-  const { limits } = await importOriginal();
-  const { sqliteStatementMsMax } = limits;
-  const get = (): number => (bounds.hasTime ? sqliteStatementMsMax : -1);
-  return { limits: Object.defineProperties({ ...limits }, { sqliteStatementMsMax: { get }, smallReadMsMax: { get } }) };
-});
+const limits = useLimits({ smallReadMsMax: server.sqliteStatementMsMax });
+const noTime = { sqliteStatementMsMax: -1, smallReadMsMax: -1 };
 
 /** Enough rows for a check of some rows to happen. */
 const CROWD = 200;
@@ -59,10 +56,8 @@ describe('statements on sqlite with a deadline of zero', () => {
     ['populated entries that are filtered', `${populated}[filters][title]=zz`],
   ])('are refused: %s', async (_what, url) => {
     expect((await world.get(url)).status).toBe(200);
-    bounds.hasTime = false;
-    const { status, text } = await world.get(`${url}&again=1`).finally(() => {
-      bounds.hasTime = true;
-    });
+    limits.set(noTime);
+    const { status, text } = await world.get(`${url}&again=1`).finally(limits.reset);
     expect({ status, text }).toEqual({ status: 400, text: expect.stringContaining('read.too-slow') });
   });
 });
@@ -72,10 +67,10 @@ describe('a write on sqlite with a deadline of zero', () => {
 
   it('is refused when it checks a unique value in a table without an index on it', async () => {
     await world.createMany('forms', CROWD);
-    bounds.hasTime = false;
-    const said = await world.refused('POST', '/api/forms', { data: { tag: 'mine', publishedAt: null } }).finally(() => {
-      bounds.hasTime = true;
-    });
+    limits.set(noTime);
+    const said = await world
+      .refused('POST', '/api/forms', { data: { tag: 'mine', publishedAt: null } })
+      .finally(limits.reset);
     expect(said).toMatchObject({ status: 400, message: expect.stringContaining('reading took more than') });
   });
 });

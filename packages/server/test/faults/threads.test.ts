@@ -4,39 +4,31 @@
  */
 import fs from 'node:fs';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { limits as server } from '../../src/limits.js';
 import { ConstraintFault, readRows, type Sql, type Tx } from '../../src/sql/dialect.js';
 import { openSqlite, type SqliteDb } from '../../src/sql/sqlite/open.js';
 import { newCost, newSchedule } from '../../src/sql/sqlite/schedule.js';
 import { LostThread, type Thread } from '../../src/sql/sqlite/watched-thread.js';
 import { newFolder } from '../world/folders.js';
+import { useLimits } from '../world/limits.js';
 import { type Failing, failing } from './failing.js';
 
-const bounds = vi.hoisted(() => ({ areShort: false }));
-vi.mock(import('../../src/limits.js'), async (importOriginal) => {
-  const { limits } = await importOriginal();
-  const { sqliteStatementMsMax, readMsMax } = limits;
-  return {
-    limits: Object.defineProperties(
-      { ...limits },
-      {
-        sqliteStatementMsMax: { get: () => (bounds.areShort ? 100 : 60 * sqliteStatementMsMax) },
-        readMsMax: { get: () => (bounds.areShort ? 200 : 60 * readMsMax) },
-        sqliteLockMsMax: { value: 60_000 },
-        threadWaitMsMax: { value: 60_000 },
-        threadHeapMb: { value: 24 },
-      },
-    ),
-  };
+const limits = useLimits({
+  sqliteStatementMsMax: 60 * server.sqliteStatementMsMax,
+  readMsMax: 60 * server.readMsMax,
+  sqliteLockMsMax: 60_000,
+  threadWaitMsMax: 60_000,
+  threadHeapMb: 24,
 });
 
 /** Runs the work with bounds that no statement of a second keeps. */
 const shortly = async <T>(work: () => Promise<T>): Promise<T> => {
-  bounds.areShort = true;
+  limits.set({ sqliteStatementMsMax: 100, readMsMax: 200 });
   try {
     return await work();
   } finally {
-    bounds.areShort = false;
+    limits.reset();
   }
 };
 

@@ -223,8 +223,8 @@ const failingOnce = (db: Db): Db['write'] => {
 interface Process {
   readonly dir: string;
   readonly database: TestDatabase;
-  /** @param nodeOptions of the process. */
-  start(...nodeOptions: readonly string[]): Promise<Served>;
+  /** @param script see `serveInProcess`. */
+  start(script?: string): Promise<Served>;
   /** Rows and stored files, which must belong together, and what else is on the disk. */
   state(): Promise<{
     readonly rows: readonly string[];
@@ -244,7 +244,7 @@ const newProcess = async (dialect: (typeof dialects)[number]): Promise<Process> 
   return {
     dir,
     database,
-    start: (...nodeOptions) => serveInProcess(dir, database.env, nodeOptions),
+    start: (script) => serveInProcess(dir, database.env, [], script),
     state: async () => {
       const rows = await queryOf(database, 'select hash, ext, formats from files');
       const keys = rows.flatMap(({ hash, ext, formats }) => [
@@ -313,7 +313,7 @@ describe.each(dialects)('a process on %s', (dialect) => {
 
   it('UP13: leaves alone what another live process has begun', async () => {
     const project = await newProcess(dialect);
-    const first = await project.start('--import', patient);
+    const first = await project.start(patient);
     const release = await holdFiles(project.database);
     const upload = fetch(`${first.url}/upload`, { method: 'POST', body: form(four) });
     const uploads = path.join(project.dir, 'public/uploads');

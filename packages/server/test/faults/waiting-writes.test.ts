@@ -4,16 +4,14 @@
  */
 import { sql } from 'kysely';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Refusal } from '../../src/errors.js';
 import type { Tx } from '../../src/sql/dialect.js';
+import { useLimits } from '../world/limits.js';
 import { newRelationsWorld, type RelationsWorld } from '../world/relations/world.js';
 
 // a statement ends first
-vi.mock(import('../../src/limits.js'), async (importOriginal) => {
-  const { limits } = await importOriginal();
-  return { limits: { ...limits, readMsMax: 1_000 } as unknown as typeof limits };
-});
+useLimits({ readMsMax: 1_000 });
 
 describe("writes that wait for another session's rows on PostgreSQL", () => {
   let world: RelationsWorld;

@@ -3,21 +3,17 @@
  * whatever the rows hold; and lists that are long, or hold a pair twice, are read in batches.
  */
 import Database from 'better-sqlite3';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { textQuery } from '../../src/query/brackets.js';
 import { type ResolveContext, resolveQuery } from '../../src/query/resolve.js';
 import { execute } from '../../src/read/execute.js';
 import { newReader } from '../../src/read/find.js';
 import { planRead } from '../../src/read/plan.js';
 import { compileRead } from '../../src/read/statements.js';
+import { useLimits } from '../world/limits.js';
 import { newSmallWorld, relation, type SmallProject, type SmallWorld } from '../world/small.js';
 
-const bounds = vi.hoisted(() => ({ given: {} as Record<string, number> }));
-vi.mock(import('../../src/limits.js'), async (importOriginal) => {
-  const { limits } = await importOriginal();
-  const get = (_: typeof limits, name: string): unknown => bounds.given[name] ?? limits[name as keyof typeof limits];
-  return { limits: new Proxy(limits, { get }) };
-});
+const limits = useLimits();
 
 const scalars = {
   title: { type: 'string' },
@@ -436,12 +432,12 @@ describe('reads whose statements nest', () => {
     expect(compiled.joined?.page).not.toBe(null);
     expect(compiled.joined?.nodes.filter((it) => it !== null)).not.toEqual([]);
     const joined = await expectEqual(batched);
-    bounds.given = { shortRowsMax: 0 };
+    limits.set({ shortRowsMax: 0 });
     try {
       expect(compiledRead(batched, true).compiled.joined?.page).toBe(null);
       expect(await read(batched, true)).toBe(joined);
     } finally {
-      bounds.given = {};
+      limits.reset();
     }
   });
 
@@ -454,13 +450,13 @@ describe('reads whose statements nest', () => {
     expect(wanted.length).toBeGreaterThan(characters);
     try {
       for (const nests of [true, false]) {
-        bounds.given = { responseCharactersMax: characters };
+        limits.set({ responseCharactersMax: characters });
         expect(await read(search, nests)).toBe(wanted);
-        bounds.given = { responseCharactersMax: characters - 200 };
+        limits.set({ responseCharactersMax: characters - 200 });
         expect(await read(search, nests)).toMatch(/^thrown: .*characters/);
       }
     } finally {
-      bounds.given = {};
+      limits.reset();
       raw.exec('update notes set body = null where id < 7');
     }
   });
@@ -472,12 +468,12 @@ describe('reads whose statements nest', () => {
     ['bytes of an entry in a batch', 'inlineEntryBytesMax', 400, batched],
   ])('lists of more %s are read in batches', async (_what, bound, max, search) => {
     const wanted = await read(search, true);
-    bounds.given = { [bound]: max };
+    limits.set({ [bound]: max });
     try {
       expect(await read(search, true)).toBe('unrendered');
       expect(await read(search, false)).toBe(wanted);
     } finally {
-      bounds.given = {};
+      limits.reset();
     }
   });
 

@@ -3,7 +3,7 @@
  * them after a while; wherever that is not right, the response is that of batches.
  */
 import Database from 'better-sqlite3';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { serverGate } from '../../src/access/access.js';
 import { issue, Refusal } from '../../src/errors.js';
 import { limits } from '../../src/limits.js';
@@ -11,17 +11,11 @@ import { textQuery } from '../../src/query/brackets.js';
 import type { ResolveContext } from '../../src/query/resolve.js';
 import { newReader, type Reader, type ReaderOptions } from '../../src/read/find.js';
 import type { Db, PlannedRead, ReadProgram } from '../../src/sql/dialect.js';
+import { useLimits } from '../world/limits.js';
 import { newSmallWorld, relation, type SmallProject, type SmallWorld } from '../world/small.js';
 
 // rounds count once where no read is tried in this thread first
-const usual = vi.hoisted(() => ({ smallReadsMsMax: -1 }) as Record<string, number>);
-const bounds = vi.hoisted(() => ({ given: usual }));
-vi.mock(import('../../src/limits.js'), async (importOriginal) => {
-  const original = (await importOriginal()).limits;
-  const get = (_: typeof original, name: string): unknown =>
-    bounds.given[name] ?? original[name as keyof typeof original];
-  return { limits: new Proxy(original, { get }) };
-});
+const own = useLimits({ smallReadsMsMax: -1 });
 
 const project: SmallProject = {
   types: {
@@ -67,7 +61,7 @@ describe('trees', () => {
   });
   /** Every note has an author of its own. */
   beforeEach(() => {
-    bounds.given = usual;
+    own.reset();
     raw.exec('delete from notes_author_links');
     raw.exec('insert into notes_author_links (note_id, author_id) select id, id from notes');
   });
@@ -113,9 +107,9 @@ describe('trees', () => {
     for (let turn = 0; turn < limits.treesUntilNested; turn++) await ask(reader, query(turn));
   };
   const batches = async (query: string) => {
-    bounds.given = { ...bounds.given, treesUntilNested: Number.POSITIVE_INFINITY };
+    own.set({ treesUntilNested: Number.POSITIVE_INFINITY });
     const answer = await ask(newCounted(), query);
-    bounds.given = usual;
+    own.reset();
     return answer;
   };
 
@@ -154,7 +148,7 @@ describe('trees', () => {
   });
 
   it('batches tell again from time to time', async () => {
-    bounds.given = { ...usual, nestedMs: -1 };
+    own.set({ nestedMs: -1 });
     const reader = newCounted();
     await askOften(reader, () => search(1));
     expect((await ask(reader, search(1))).rounds).toBeGreaterThan(1);
@@ -164,9 +158,9 @@ describe('trees', () => {
     const reader = newCounted();
     await askOften(reader, () => search(1));
     raw.exec('update notes_author_links set author_id = 1');
-    bounds.given = { ...usual, inlineRowsMax: NOTES - 1 };
+    own.set({ inlineRowsMax: NOTES - 1 });
     const wanted = await batches(search(1));
-    bounds.given = { ...usual, inlineRowsMax: NOTES - 1 };
+    own.set({ inlineRowsMax: NOTES - 1 });
     const again = await ask(newCounted(), search(1));
     expect(again.text).toBe(wanted.text);
     const { rounds: _rounds, ...rest } = wanted;

@@ -11,6 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { newServer } from '../../src/http/server.js';
 import { limits } from '../../src/limits.js';
 import type { ReadProgram, Statement } from '../../src/sql/dialect.js';
+import { injectInto } from '../world/inject.js';
 import {
   allOfAccounts,
   bearer,
@@ -635,7 +636,7 @@ describe('huge bodies', () => {
     headers: Record<string, string> = {},
   ): Promise<{ statusCode: number; json(): unknown }> => {
     const [method, url] = place.split(' ') as ['POST', string];
-    return app().inject({ method, url, payload, headers: { 'content-type': 'application/json', ...headers } });
+    return injectInto(app(), { method, url, payload, headers: { 'content-type': 'application/json', ...headers } });
   };
 
   it.each(places)('BO15: %s accepts a body up to the limit and not one byte more', async (place) => {

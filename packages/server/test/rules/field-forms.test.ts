@@ -6,6 +6,7 @@ import { limits } from '../../src/limits.js';
 import { readFields } from '../../src/query/brackets.js';
 import { toObject } from '../../src/query/objects.js';
 import { createTables, dialects, insertRows, newDatabase, type TestDatabase } from '../world/databases.js';
+import { injectInto } from '../world/inject.js';
 import { newTestDeps, type TestAnswer, type TestServer, testServerOf } from '../world/server.js';
 import { loadSmall } from '../world/small.js';
 
@@ -175,7 +176,7 @@ describe.each(dialects)('bodies of fields on %s', (dialect) => {
   });
 
   it('BO19: a form that is not UTF-8 is a 400', async () => {
-    const raw = await app.inject({
+    const raw = await injectInto(app, {
       method: 'POST',
       url: '/api/notes',
       payload: Buffer.from('data[text]=\xff', 'latin1'),

@@ -11,6 +11,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newServer } from '../../src/http/server.js';
 import { limits } from '../../src/limits.js';
+import { injectInto } from '../world/inject.js';
 import { newTestDeps } from '../world/server.js';
 import { useWorld } from '../world/world.js';
 
@@ -280,7 +281,7 @@ describe('http faults', () => {
   it('RQ1: the body of a DELETE is ignored, whatever it contains', async () => {
     const said = async (body: string): Promise<unknown> =>
       (
-        await app.inject({
+        await injectInto(app, {
           method: 'DELETE',
           url: '/api/genres/1',
           payload: body,

@@ -3,7 +3,7 @@
  * orders of lists, so that other pages of one read no ids. Responses are those of a reader that keeps nothing, byte by byte, and
  * never stale (RQ19).
  */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Caller, newGate, serverGate } from '../../src/access/access.js';
 import { busy, issue, Refusal } from '../../src/errors.js';
 import { textQuery } from '../../src/query/brackets.js';
@@ -12,12 +12,11 @@ import type { ResolveContext } from '../../src/query/resolve.js';
 import { newReader, type Reader } from '../../src/read/find.js';
 import type { Db, PlannedRead, ReadProgram } from '../../src/sql/dialect.js';
 import { dialectsAndThreads, queryOf, threadOptions } from '../world/databases.js';
+import { useLimits } from '../world/limits.js';
 import { newSmallWorld, relation, type SmallProject, type SmallWorld } from '../world/small.js';
 
 // a small read that is given up runs its statements once more in a thread, and these tests count them
-vi.mock(import('../../src/limits.js'), async (importOriginal) => ({
-  limits: Object.defineProperties({ ...(await importOriginal()).limits }, { smallReadMsMax: { value: 60_000 } }),
-}));
+useLimits({ smallReadMsMax: 60_000 });
 
 const project: SmallProject = {
   types: {

@@ -3,7 +3,7 @@
  * time; what the plan cannot bound the clock does, and the threads take over, with the same response.
  */
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { serverGate } from '../../src/access/access.js';
 import { textQuery } from '../../src/query/brackets.js';
 import type { ResolveContext } from '../../src/query/resolve.js';
@@ -13,28 +13,14 @@ import { type Statement, withIds } from '../../src/sql/dialect.js';
 import { statementsHere } from '../../src/sql/sqlite/connection.js';
 import { openSqlite, type SqliteDb } from '../../src/sql/sqlite/open.js';
 import { threadOptions } from '../world/databases.js';
+import { useLimits } from '../world/limits.js';
 import { newSmallWorld, relation, type SmallProject, type SmallWorld } from '../world/small.js';
 
-const usual = vi.hoisted(() => ({
+const limits = useLimits({
   smallReadMsMax: 60_000,
   smallReadsMsMax: 60_000,
   knownSmallReadMsMax: 0,
   knownSmallReadsMin: 4,
-}));
-const bounds = vi.hoisted(() => ({ ...usual }));
-vi.mock(import('../../src/limits.js'), async (importOriginal) => {
-  const { limits } = await importOriginal();
-  return {
-    limits: Object.defineProperties(
-      { ...limits },
-      {
-        smallReadMsMax: { get: () => bounds.smallReadMsMax },
-        smallReadsMsMax: { get: () => bounds.smallReadsMsMax },
-        knownSmallReadMsMax: { get: () => bounds.knownSmallReadMsMax },
-        knownSmallReadsMin: { get: () => bounds.knownSmallReadsMin },
-      },
-    ),
-  };
 });
 
 const project: SmallProject = {
@@ -94,7 +80,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 beforeEach(async () => {
-  Object.assign(bounds, usual);
+  limits.reset();
   db = await openSqlite(world.db.place);
   await db.startThreads(threadOptions(1));
   reader = newReader(db, { responseCacheBytesMax: 0, entriesBytesMax: 0 });
@@ -179,13 +165,13 @@ describe('small reads on sqlite', () => {
     const bodies: string[] = [];
     for (const url of small) bodies.push(await read(url));
     expect(threadsStarted()).toBe(0);
-    bounds.smallReadMsMax = -1;
+    limits.set({ smallReadMsMax: -1 });
     for (const [i, url] of small.entries()) expect(await read(url)).toBe(bodies[i]);
     expect(threadsStarted()).toBe(1);
   });
 
   it('of one turn of the event loop share their time: the next ones are left to threads, and give the same', async () => {
-    bounds.smallReadsMsMax = 0;
+    limits.set({ smallReadsMsMax: 0 });
     const [first, second] = await Promise.all([read('/notes/7?populate=*'), read('/notes/7?populate=*')]);
     expect(threadsStarted()).toBe(1);
     expect(second).toBe(first);
@@ -203,27 +189,26 @@ describe('small reads on sqlite', () => {
     const places: boolean[] = [];
     for (const name of names) places.push(await isReadHere(name));
     expect(places).toEqual([false, false, false, false]);
-    bounds.knownSmallReadMsMax = 60_000;
+    limits.set({ knownSmallReadMsMax: 60_000 });
     for (const [i, name] of names.entries()) places[i] = await isReadHere(name);
     expect(places).toEqual([true, true, true, true]);
     // it ends before its statement begins, and the plan has to prove itself again
-    bounds.smallReadMsMax = -1;
+    limits.set({ smallReadMsMax: -1 });
     expect(await isReadHere('Äda 6')).toBe(false);
-    bounds.smallReadMsMax = 60_000;
+    limits.set({ smallReadMsMax: 60_000 });
     expect(await isReadHere('Äda 7')).toBe(false);
   });
 
   it('are no longer those of a plan of which one took long, even if its statement ended in time', async () => {
-    bounds.knownSmallReadMsMax = 60_000;
-    bounds.knownSmallReadsMin = 1;
+    limits.set({ knownSmallReadMsMax: 60_000, knownSmallReadsMin: 1 });
     const url = '/notes?pagination[withCount]=false&filters[author][name]=Bob';
     await read(url);
     const before = statementsHere();
-    bounds.smallReadsMsMax = 0;
+    limits.set({ smallReadsMsMax: 0 });
     await read(url);
     const then = statementsHere();
     expect(then).toBeGreaterThan(before);
-    bounds.smallReadsMsMax = 60_000;
+    limits.set({ smallReadsMsMax: 60_000 });
     await read(url);
     expect(statementsHere()).toBe(then);
   });

@@ -17,16 +17,10 @@ import { writeAndAnswer } from '../../src/write/answer.js';
 import { newWriter } from '../../src/write/apply.js';
 import type { Hooks, WriteRequest } from '../../src/write/request.js';
 import { threadOptions } from '../world/databases.js';
+import { useLimits } from '../world/limits.js';
 import { newSmallWorld, relation, type SmallProject, type SmallWorld } from '../world/small.js';
 
-const usual = vi.hoisted(() => ({ smallWriteMsMax: 60_000, smallReadPauseMsMax: 0 }));
-const bounds = vi.hoisted(() => ({ ...usual }));
-vi.mock(import('../../src/limits.js'), async (importOriginal) => {
-  const original = (await importOriginal()).limits;
-  const get = (_: typeof original, name: string): unknown =>
-    bounds[name as keyof typeof bounds] ?? original[name as keyof typeof original];
-  return { limits: new Proxy(original, { get }) };
-});
+const limits = useLimits({ smallWriteMsMax: 60_000, smallReadPauseMsMax: 0 });
 
 const project: SmallProject = {
   types: {
@@ -62,7 +56,7 @@ describe('small writes on sqlite', () => {
   });
   afterAll(() => world.close());
   beforeEach(async () => {
-    Object.assign(bounds, usual);
+    limits.reset();
     db = await openSqlite(world.db.place);
     await db.startThreads(threadOptions(1));
     await db.write(async (tx) => {
@@ -124,18 +118,18 @@ describe('small writes on sqlite', () => {
 
   it('are undone when they take too long, and done elsewhere once', async () => {
     const id = await writeNote({ title: 'one' });
-    bounds.smallWriteMsMax = -1;
+    limits.set({ smallWriteMsMax: -1 });
     await writeNote({ title: 'two', tags: [1], lines: [{ text: 'x' }] });
     await writeNote({ title: 'three' }, id);
     expect(await titles()).toEqual(['three', 'two']);
     expect(await rows(sql`select count(*) from notes_tags_links`)).toEqual([[1]]);
-    bounds.smallWriteMsMax = usual.smallWriteMsMax;
+    limits.reset();
     await writeNote({ title: 'four' });
     expect(await titles()).toEqual(['three', 'two', 'four']);
   });
 
   it('are run again from the beginning, whatever they have caught', async () => {
-    bounds.smallWriteMsMax = -1;
+    limits.set({ smallWriteMsMax: -1 });
     let attempts = 0;
     await db.write(async (tx) => {
       attempts += 1;
@@ -177,7 +171,7 @@ describe('small writes on sqlite', () => {
   });
 
   it('are none with hooks, which run once', async () => {
-    bounds.smallWriteMsMax = -1;
+    limits.set({ smallWriteMsMax: -1 });
     let runs = 0;
     const hooks: Hooks = {
       before: (action) =>
@@ -208,9 +202,9 @@ describe('small writes on sqlite', () => {
       expect(await keepsTags(() => writeNote({ title: `here ${turn}` }))).toBe(true);
       expect(await keepsTags(() => db.write(insert(`there ${turn}`)))).toBe(true);
       expect(await keepsTags(() => world.insert('notes', [{ title: `foreign ${turn}` }]))).toBe(false);
-      bounds.smallWriteMsMax = -1;
+      limits.set({ smallWriteMsMax: -1 });
       expect(await keepsTags(() => writeNote({ title: `repeated ${turn}` }))).toBe(true);
-      bounds.smallWriteMsMax = usual.smallWriteMsMax;
+      limits.reset();
       const between = async (): Promise<void> => {
         const writing = [
           writeNote({ title: `a ${turn}` }),
@@ -233,9 +227,9 @@ describe('small writes on sqlite', () => {
     await db.write(async (tx) => {
       await insert('one')(tx);
       // the work has sent all it has
-      bounds.smallWriteMsMax = -1;
+      limits.set({ smallWriteMsMax: -1 });
     }, kind);
-    bounds.smallWriteMsMax = usual.smallWriteMsMax;
+    limits.reset();
     expect(await titles()).toEqual(['zero', 'one']);
     await changes.catchUp();
     expect(changes.isUnchanged(['notes'], before)).toBe(false);

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { sql } from 'kysely';
-import { Client } from 'pg';
+import { Client, Pool } from 'pg';
 import { expect, inject } from 'vitest';
 import type { Model } from '../../src/model/model.js';
 import { tablesOf } from '../../src/model/storage.js';
@@ -130,10 +130,10 @@ const newSqlite = async (template?: string, file = path.join(newFolder(), 'test.
 
 const newPostgres = async (server: string, template?: string): Promise<TestDatabase> => {
   const name = freshName();
-  await runScript(
+  await administer(
     server,
     template === undefined
-      ? `create database ${name} template template0 locale 'C' encoding 'UTF8'`
+      ? `create database ${name} template template0 locale 'C' encoding 'UTF8' strategy file_copy`
       : `create database ${name} template ${template} strategy file_copy`,
   );
   const url = urlOf(server, name);
@@ -143,7 +143,7 @@ const newPostgres = async (server: string, template?: string): Promise<TestDatab
     env: { DATABASE_CLIENT: 'postgres', DATABASE_URL: url },
     drop: async () => {
       await db.close();
-      await runScript(server, `drop database ${name} with (force)`);
+      await administer(server, `drop database ${name} with (force)`);
     },
   };
 };
@@ -165,26 +165,39 @@ const fillPostgres = async (server: string, template: string, fill: Fill, given?
   await fill(building.db, building.env);
   await building.db.close();
   try {
-    await runScript(server, `alter database ${name} rename to ${template}`);
+    await administer(server, `alter database ${name} rename to ${template}`);
   } catch (fault) {
     // the other worker was faster
     if (!(await isDatabase(server, template))) throw fault;
-    await runScript(server, `drop database ${name} with (force)`);
+    await administer(server, `drop database ${name} with (force)`);
   }
 };
 
-const runScript = async (url: string, text: string): Promise<readonly unknown[]> => {
+const runScript = async (url: string, text: string): Promise<void> => {
   const connection = new Client(url);
   await connection.connect();
   try {
-    return (await connection.query(text)).rows;
+    await connection.query(text);
   } finally {
     await connection.end();
   }
 };
 
+/** A connection to each server stays open: a new one takes longer than to copy a database. */
+const administrators = new Map<string, Pool>();
+const administer = async (server: string, statement: string): Promise<readonly unknown[]> => {
+  let pool = administrators.get(server);
+  if (pool === undefined) {
+    pool = new Pool({ connectionString: server, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true });
+    // a test has stopped its server; the next statement connects again
+    pool.on('error', () => undefined);
+    administrators.set(server, pool);
+  }
+  return (await pool.query(statement)).rows;
+};
+
 const isDatabase = async (server: string, name: string): Promise<boolean> =>
-  (await runScript(server, `select 1 from pg_database where datname = '${name}'`)).length > 0;
+  (await administer(server, `select 1 from pg_database where datname = '${name}'`)).length > 0;
 
 const urlOf = (server: string, name: string): string => {
   const url = new URL(server);

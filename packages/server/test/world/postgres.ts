@@ -49,7 +49,8 @@ export const startPostgres = async (...extra: readonly string[]): Promise<Postgr
     password: 'postgres',
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+    // to derive a key of a password takes a client as long as all else of a connection
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync', '--no-data-checksums', '--set=scram_iterations=1'],
     postgresFlags: [...settings, ...extra].flatMap((it) => ['-c', it]),
     onLog: () => undefined,
   });

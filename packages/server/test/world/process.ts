@@ -5,7 +5,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const script = path.join(path.dirname(fileURLToPath(import.meta.url)), '../faults/serve.mjs');
+const serve = path.join(path.dirname(fileURLToPath(import.meta.url)), '../faults/serve.mjs');
 
 /** The secrets of a server in a process of its own: those that are not given are written to the project. */
 export const secretsGiven = {
@@ -25,11 +25,13 @@ export interface Served {
 /**
  * @param env environment variables beside those of this process.
  * @param nodeOptions such as `--max-old-space-size=512`.
+ * @param script starts the server for the project in its argument, and sends a message once it listens.
  */
 export const serveInProcess = async (
   projectDir: string,
   env: Readonly<Record<string, string>>,
   nodeOptions: readonly string[] = [],
+  script = serve,
 ): Promise<Served> => {
   const port = await freePort();
   const own = { LOG_LEVEL: 'silent', TZ: 'UTC', ...secretsGiven, ...env, PORT: String(port), HOST: '127.0.0.1' };

@@ -313,7 +313,7 @@ export const openPostgres = async (
       }
       await connection.send(statement);
     } finally {
-      await connection.command(`select pg_advisory_unlock_all(); ${sessionTimeouts}`).catch(ignore);
+      await connection.command(`select pg_advisory_unlock_all(); ${sessionTimeouts()}`).catch(ignore);
       connection.release();
     }
   };

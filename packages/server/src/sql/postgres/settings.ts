@@ -27,7 +27,7 @@ const timeouts = (statementMs: number, lockMs: number): readonly Setting[] => [
   ['statement_timeout', statementMs],
   ['lock_timeout', lockMs],
 ];
-const usualTimeouts = timeouts(limits.readMsMax, limits.lockMsMax);
+const usualTimeouts = () => timeouts(limits.readMsMax, limits.lockMsMax);
 
 /** Those that differ from the usual ones. */
 const ownTimeouts: Readonly<Partial<Record<TransactionKind, readonly Setting[]>>> = {
@@ -50,9 +50,9 @@ const setting = (settings: readonly Setting[], isLocal: boolean): string =>
 
 /** Of a direct connection, before its first transaction. */
 export const sessionSettings = (isNamed: boolean, searchPath: string | null): string =>
-  setting([...usualTimeouts, ...planning(isNamed), ...path(searchPath)], false);
+  setting([...usualTimeouts(), ...planning(isNamed), ...path(searchPath)], false);
 
-export const sessionTimeouts = setting(usualTimeouts, false);
+export const sessionTimeouts = (): string => setting(usualTimeouts(), false);
 
 /** For what takes long by nature. */
 export const patientTimeouts = setting(timeouts(0, limits.startLockMsMax), false);
@@ -70,7 +70,7 @@ export const beginning = (
 ): readonly Statement[] => {
   if (isDirect && kind === 'write') return directWrite;
   const own = ownTimeouts[kind];
-  const settings = isDirect ? (own ?? []) : [...(own ?? usualTimeouts), ...planning(isNamed), ...path(searchPath)];
+  const settings = isDirect ? (own ?? []) : [...(own ?? usualTimeouts()), ...planning(isNamed), ...path(searchPath)];
   return [
     beginnings[kind],
     ...(settings.length > 0 ? [fixedStatement(setting(settings, true))] : []),
