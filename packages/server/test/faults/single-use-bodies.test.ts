@@ -10,8 +10,12 @@ import { openPostgres } from '../../src/sql/postgres/open.js';
 import { openSqlite } from '../../src/sql/sqlite/open.js';
 import { coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { dialects, dialectsAndThreads, threadOptions } from '../world/databases.js';
+import { useLimits } from '../world/limits.js';
 import { newTestDeps } from '../world/server.js';
 import { type Entry, useWorld } from '../world/world.js';
+
+// bodies of this size take PostgreSQL long on a busy machine
+useLimits({ readMsMax: 60_000, silenceMsMax: 60_000 });
 
 /** All of them are more than the kernel buffers for a connection. */
 const BYTES = 5 * 1024 * 1024;
