@@ -44,7 +44,7 @@ export default defineConfig(({ mode }) => ({
     hookTimeout: 120_000,
     // for two cores: tests of deadlines, locks and restarts wait most of their time
     maxWorkers: 4,
-    // the files of a worker share what it has loaded and compiled: a third less CPU
+    // the files of a worker share what it has loaded and compiled, which is a third of the CPU of short ones
     isolate: false,
     setupFiles: ['test/world/leave-nothing.ts'],
     sequence: { sequencer: LongestFirst },

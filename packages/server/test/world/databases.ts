@@ -183,7 +183,7 @@ const runScript = async (url: string, text: string): Promise<void> => {
   }
 };
 
-/** A connection to each server stays open: a new one takes longer than to copy a database. */
+/** A connection to each server stays open: a new one takes nearly as long as copying a database. */
 const administrators = new Map<string, Pool>();
 const administer = async (server: string, statement: string): Promise<readonly unknown[]> => {
   let pool = administrators.get(server);
