@@ -109,18 +109,19 @@ export const newLoader = async (
   };
 };
 
-/** Between a file that requires a missing package and the error are more frames of Node and jiti than a stack shows. Returns what undoes it. */
+/**
+ * Between a file that requires a missing package and the error are more frames of Node, jiti and hooks of modules than a stack shows.
+ * Returns what undoes it.
+ */
 const showDeepStacks = (): (() => void) => {
   const { stackTraceLimit } = Error;
   // does not throw where the project has frozen it
   const set = (to: number): boolean => Reflect.set(Error, 'stackTraceLimit', to);
-  set(FRAMES_MAX);
+  set(Number.POSITIVE_INFINITY);
   return () => {
-    if (Error.stackTraceLimit === FRAMES_MAX) set(stackTraceLimit);
+    if (Error.stackTraceLimit === Number.POSITIVE_INFINITY) set(stackTraceLimit);
   };
 };
-
-const FRAMES_MAX = 50;
 
 /**
  * What jiti makes of a method with a decorator asks for `Reflect.metadata`, and without one puts the prototype in place of the method. So there
