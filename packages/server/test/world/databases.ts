@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { sql } from 'kysely';
+import memoize from 'lodash/memoize.js';
 import { Client, Pool } from 'pg';
 import { expect, inject } from 'vitest';
 import type { Model } from '../../src/model/model.js';
@@ -183,18 +184,15 @@ const runScript = async (url: string, text: string): Promise<void> => {
   }
 };
 
-/** A connection to each server stays open: a new one takes nearly as long as copying a database. */
-const administrators = new Map<string, Pool>();
-const administer = async (server: string, statement: string): Promise<readonly unknown[]> => {
-  let pool = administrators.get(server);
-  if (pool === undefined) {
-    pool = new Pool({ connectionString: server, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true });
-    // a test has stopped its server; the next statement connects again
-    pool.on('error', () => undefined);
-    administrators.set(server, pool);
-  }
-  return (await pool.query(statement)).rows;
-};
+/** One connection to each server, which stays open: a new one takes nearly as long as copying a database. */
+const connectionTo = memoize((server: string): Pool => {
+  const pool = new Pool({ connectionString: server, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true });
+  // a test has stopped its server; the next statement connects again
+  return pool.on('error', () => undefined);
+});
+
+const administer = async (server: string, statement: string): Promise<readonly unknown[]> =>
+  (await connectionTo(server).query(statement)).rows;
 
 const isDatabase = async (server: string, name: string): Promise<boolean> =>
   (await administer(server, `select 1 from pg_database where datname = '${name}'`)).length > 0;

@@ -1,9 +1,8 @@
-/** Files run one after the other in a process: what one has changed of it is as before for the next. */
+/** Test files share the process of their worker: what one has changed there is undone before the next one runs. */
 import process from 'node:process';
 import { afterAll, vi } from 'vitest';
 
 afterAll(() => {
   vi.unstubAllEnvs();
-  vi.useRealTimers();
   process.exitCode = undefined;
 });

@@ -1,17 +1,17 @@
-/** Limits of the server that are others for the tests of a file. Threads and processes keep their own. */
+/** Other limits of the server for the tests of one file. Worker threads and other processes keep the usual ones. */
 import { afterAll, beforeAll } from 'vitest';
 import { limits } from '../../src/limits.js';
 
 type Limits = Readonly<Partial<Record<keyof typeof limits, number>>>;
 
 export interface OwnLimits {
-  /** Changes these, beside what has been changed before. */
+  /** Changes these, in addition to earlier changes. */
   set(changed: Limits): void;
-  /** Back to the usual ones of the file. */
+  /** Undoes all changes but those of the whole file. */
   reset(): void;
 }
 
-/** @param usual those that differ from the server's in all tests of the file. */
+/** @param usual limits that apply to all tests of the file. */
 export const useLimits = (usual: Limits = {}): OwnLimits => {
   const servers = { ...limits };
   const set: OwnLimits['set'] = (changed) => {
