@@ -37,8 +37,10 @@ const quick = {
 export default defineConfig(({ mode }) => ({
   test: {
     ...(mode === 'quick'
-      ? { include: [...quick.include, ...quick.recorded], exclude: quick.exclude, env: quick.env }
+      ? { include: [...quick.include, ...quick.recorded], exclude: quick.exclude }
       : { include: ['test/**/*.test.ts'] }),
+    // recorded times are UTC, and PostgreSQL's columns hold the server's local time
+    env: { TZ: 'UTC', ...(mode === 'quick' ? quick.env : {}) },
     globalSetup: ['test/world/postgres.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,

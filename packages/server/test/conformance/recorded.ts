@@ -1,5 +1,4 @@
 /** Recorded cases as tests: a server in this process, over a copy of the recorded data. */
-import './utc.js';
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';

@@ -2,7 +2,6 @@
  * A v4 project with code of its own: its recorded cases, played against servers in this process that run the code. On PostgreSQL
  * the same data, copied from the SQLite file.
  */
-import './utc.js';
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';

@@ -2,7 +2,6 @@
  * Content goes to the other kind of database and back: the export of the copy is that of the original, byte for byte, and the API
  * answers the same. Data recorded with v4, and random ones.
  */
-import '../conformance/utc.js';
 import fs from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
