@@ -78,9 +78,12 @@ for (const { fileName, modules = {} } of output) {
 
 fs.writeFileSync(path.join(dir, 'LICENCES.txt'), licencesOf(modules.filter(isPackage)));
 
-/** The Studio as packages/studio has built it, without what only its tests read. */
+/** The Studio as packages/studio has built it, each file once, without what only its tests read. */
 fs.rmSync('dist/studio', { recursive: true, force: true });
-fs.cpSync('../studio/dist', 'dist/studio', { recursive: true, filter: (file) => !path.basename(file).startsWith('.') });
+fs.cpSync('../studio/dist', 'dist/studio', {
+  recursive: true,
+  filter: (file) => !path.basename(file).startsWith('.') && !fs.existsSync(`${file}.br`),
+});
 
 /** The declarations that the package's exports name, with all that they lead to; nobody needs the others. */
 const { exports: exported } = JSON.parse(fs.readFileSync('package.json', 'utf8'));

@@ -23,8 +23,8 @@ export const brotliOptions: zlib.BrotliOptions = { params: { [zlib.constants.BRO
 const brotli = promisify(zlib.brotliCompress);
 const gzip = promisify(zlib.gzip);
 
-const compress = (body: Buffer, encoding: Compression, options: zlib.BrotliOptions): Promise<Buffer> =>
-  encoding === 'br' ? brotli(body, options) : gzip(body);
+const compress = (body: Buffer, encoding: Compression): Promise<Buffer> =>
+  encoding === 'br' ? brotli(body, brotliOptions) : gzip(body);
 
 export interface Compressed {
   /** The encoding of a body of so many bytes for this client. */
@@ -33,11 +33,8 @@ export interface Compressed {
   encode(body: Buffer, encoding: Encoding, isKept: boolean): Ready<Buffer>;
 }
 
-/**
- * @param bytesMax memory for compressed bodies; 0 keeps none.
- * @param options of brotli: bodies that are compressed once for many requests are worth more time.
- */
-export const newCompressed = (bytesMax: number, options: zlib.BrotliOptions = brotliOptions): Compressed => {
+/** @param bytesMax memory for compressed bodies; 0 keeps none. */
+export const newCompressed = (bytesMax: number): Compressed => {
   const kept =
     bytesMax > 0
       ? new LRUCache<string, Buffer>({
@@ -70,12 +67,12 @@ export const newCompressed = (bytesMax: number, options: zlib.BrotliOptions = br
     },
     encode: (body, encoding, isKept) => {
       if (encoding === 'identity') return body;
-      if (!isKept) return compress(body, encoding, options);
+      if (!isKept) return compress(body, encoding);
       const key = `${encoding} ${nameOf(body)}`;
       const known = kept?.get(key);
       if (known) return known;
       return singleFlight.join(key, async () => {
-        const bytes = await compress(body, encoding, options);
+        const bytes = await compress(body, encoding);
         kept?.set(key, bytes);
         return bytes;
       });

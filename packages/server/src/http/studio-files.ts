@@ -2,6 +2,7 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { contentType } from 'mime-types';
@@ -26,7 +27,7 @@ export const STUDIO_PATH = '/studio';
 export const addStudio = (app: FastifyInstance, settings: StudioSettings): void => {
   const home = settings.basePath + STUDIO_PATH;
   const fileOf = newFiles(settings.dir);
-  const compressed = newCompressed(COMPRESSED_BYTES_MAX, thoroughBrotli);
+  const compressed = newCompressed(COMPRESSED_BYTES_MAX);
 
   const sendPage = async (reply: FastifyReply): Promise<FastifyReply> => {
     const page = await fileOf('index.html');
@@ -52,7 +53,7 @@ export const addStudio = (app: FastifyInstance, settings: StudioSettings): void 
     // the Studio's own addresses have no extension
     if (path.posix.extname(names.at(-1) ?? '') === '') return sendPage(reply);
     const name = names.join('/');
-    const file = names.every(isName) && !name.endsWith('.map') && name !== 'index.html' ? await fileOf(name) : null;
+    const file = names.every(isName) && !unserved.test(name) ? await fileOf(name) : null;
     if (!file) return sendIssues(reply, [issue('http.not-found', [])]);
     return sendFile(request, reply, file, name, compressed);
   };
@@ -68,9 +69,6 @@ export const addStudio = (app: FastifyInstance, settings: StudioSettings): void 
     },
   });
 };
-
-/** A file is compressed once in the life of the process. */
-const thoroughBrotli: zlib.BrotliOptions = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 9 } };
 
 /** All files of the Studio, compressed, are smaller. */
 const COMPRESSED_BYTES_MAX = 4 * 1024 * 1024;
@@ -102,36 +100,45 @@ const pageFor = (html: string, base: string, nonce: string): string =>
 
 interface StudioFile {
   readonly body: Buffer;
+  /** The same as the build has compressed it, if it has. */
+  readonly brotli: Buffer | null;
   readonly etag: string;
 }
 
-/** Reads files once, and again when they have changed; null for one that is not there. */
+const decompress = promisify(zlib.brotliDecompress);
+
+/** Reads files once, and again when they have changed; null for one that is not there. Compressed ones are called `NAME.br`. */
 const newFiles = (dir: string): ((name: string) => Promise<StudioFile | null>) => {
   const known = new Map<string, { readonly stamp: string; readonly file: StudioFile }>();
   return async (name) => {
-    const file = path.join(dir, name);
-    try {
-      const { mtimeMs, size } = await fs.promises.stat(file);
-      const stamp = `${mtimeMs} ${size}`;
-      const found = known.get(name);
-      if (found?.stamp === stamp) return found.file;
-      const body = await fs.promises.readFile(file);
-      const made = { body, etag: `"${crypto.hash('sha256', body, 'base64url').slice(0, 27)}"` };
-      known.set(name, { stamp, file: made });
-      return made;
-    } catch (fault) {
-      known.delete(name);
-      if (['ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG'].includes((fault as NodeJS.ErrnoException).code ?? ''))
-        return null;
-      throw fault;
+    for (const isBrotli of [true, false]) {
+      const file = path.join(dir, isBrotli ? `${name}.br` : name);
+      try {
+        const { mtimeMs, size } = await fs.promises.stat(file);
+        const stamp = `${mtimeMs} ${size}`;
+        const found = known.get(name);
+        if (found?.stamp === stamp) return found.file;
+        const bytes = await fs.promises.readFile(file);
+        const body = isBrotli ? await decompress(bytes) : bytes;
+        const etag = `"${crypto.hash('sha256', body, 'base64url').slice(0, 27)}"`;
+        const made = { body, brotli: isBrotli ? bytes : null, etag };
+        known.set(name, { stamp, file: made });
+        return made;
+      } catch (fault) {
+        if (!notThere.includes((fault as NodeJS.ErrnoException).code)) throw fault;
+      }
     }
+    known.delete(name);
+    return null;
   };
 };
+
+const notThere: readonly (string | undefined)[] = ['ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG'];
 
 const sendFile = async (
   { headers }: FastifyRequest,
   reply: FastifyReply,
-  { body, etag }: StudioFile,
+  { body, brotli, etag }: StudioFile,
   name: string,
   compressed: Compressed,
 ): Promise<FastifyReply> => {
@@ -146,7 +153,7 @@ const sendFile = async (
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
   return reply
     .header('content-type', contentType(path.posix.basename(name)) || 'application/octet-stream')
-    .send(await compressed.encode(body, encoding, true));
+    .send(encoding === 'br' && brotli ? brotli : await compressed.encode(body, encoding, true));
 };
 
 const compressible = /\.(?:js|css|svg|json|txt|webmanifest|html)$/;
@@ -154,6 +161,9 @@ const compressible = /\.(?:js|css|svg|json|txt|webmanifest|html)$/;
 /** The names below `/studio/`; paths that cannot be decoded do not get here. */
 const namesOf = (url: string): readonly string[] =>
   (url.split('?', 1)[0] ?? '').split('/').slice(2).map(decodeURIComponent);
+
+/** What the page or the other files stand for. */
+const unserved = /^index\.html$|\.(?:map|br)$/;
 
 /** Whether a path segment is a plain name. */
 const isName = (text: string): boolean => text !== '' && !text.startsWith('.') && !/[/\\]/.test(text);

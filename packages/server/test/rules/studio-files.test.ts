@@ -23,6 +23,7 @@ for (const [name, text] of Object.entries({
   'assets/index-1.js.map': '{}',
   'favicon.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
   '.hidden.js': 'secret',
+  'assets/index-2.js.br': zlib.brotliCompressSync(`${script}${script}`),
 })) {
   fs.mkdirSync(path.dirname(path.join(dir, name)), { recursive: true });
   fs.writeFileSync(path.join(dir, name), text);
@@ -124,8 +125,28 @@ describe.each(dialects)('SU6 on %s', (dialect) => {
     expect(headers['vary']).toContain('accept-encoding');
   });
 
+  it('SU6 a file that the build has compressed is sent as it is, and to others as they ask for it', async () => {
+    const app = await serverWith({ studio });
+    const compressed = fs.statSync(path.join(dir, 'assets/index-2.js.br')).size;
+    const sent = new Map<string, string>();
+    for (const encoding of ['br', 'gzip', 'identity']) {
+      const answer = await app.get('/studio/assets/index-2.js', { 'accept-encoding': encoding });
+      expect(answer.status).toBe(200);
+      expect(answer.headers).toMatchObject({
+        'content-type': 'text/javascript; charset=utf-8',
+        vary: expect.stringContaining('accept-encoding'),
+      });
+      expect(answer.headers['content-encoding'] ?? 'identity').toBe(encoding);
+      if (encoding === 'br') expect(Number(answer.headers['content-length'])).toBe(compressed);
+      if (encoding === 'identity') expect(answer.text).toBe(script + script);
+      sent.set(encoding, String(answer.headers['etag']));
+    }
+    expect(new Set(sent.values()).size).toBe(1);
+  });
+
   it.each([
-    '/studio/assets/index-2.js',
+    '/studio/assets/index-3.js',
+    '/studio/assets/index-2.js.br',
     '/studio/assets/index-1.js.map',
     '/studio/.hidden.js',
     '/studio/../outside.js',
