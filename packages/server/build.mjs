@@ -1,6 +1,6 @@
 /**
- * Bundles the command line after tsc has compiled the modules: `dist/bundle` is what `dovetail` runs. One file loads in a third of
- * the time of some four hundred, and takes a third less memory. Our code and that of packages go to separate files: ours
+ * Bundles the command line after tsc has compiled the modules: `dist/bundle` is what `dovetail` runs. A few files load in a third of
+ * the time of some four hundred, and take a third less memory. Our code and that of packages go to separate files: ours
  * have source maps, by which logged stack traces name the sources.
  */
 import fs from 'node:fs';
@@ -16,7 +16,32 @@ const entries = ['cli/program', 'read/thread'];
 const installed = /^(better-sqlite3|sharp|@node-rs\/bcrypt|@aws-sdk\/.*|jiti|pg-native)$/;
 /** Required by the framework only where a route has a schema, or a test injects a request. */
 const unused = /^(@fastify\/ajv-compiler|@fastify\/fast-json-stringify-compiler|light-my-request)$/;
-const isPackage = (id) => id.includes('/node_modules/');
+const isPackage = (id) => id.includes('/node_modules/') || id.startsWith('\0');
+/**
+ * What is loaded together lies together: each module with the first of these that needs it. Node takes longer to find and link
+ * a file than to compile what is in it. The commands that only look at a project need no server.
+ */
+const together = [
+  { name: 'threads', roots: ['src/read/thread.ts'] },
+  { name: 'base', roots: ['src/cli/program.ts'] },
+  { name: 'project', roots: ['src/cli/commands/check.ts', 'src/sql/sqlite/open.ts'] },
+  { name: 'server', roots: ['src/cli/start.ts'] },
+];
+/** The name of the group, by the module's id. */
+const groupOf = new Map();
+const grouping = {
+  name: 'grouping',
+  buildEnd() {
+    for (const { name, roots } of together) {
+      const add = (id) => {
+        if (groupOf.has(id)) return;
+        groupOf.set(id, name);
+        this.getModuleInfo(id)?.importedIds.forEach(add);
+      };
+      for (const root of roots) this.getModuleInfo(path.resolve(root)).importedIds.forEach(add);
+    }
+  },
+};
 /** Modules of Node that packages import and never use here: TLS, HTTP/2, commands that are programs of their own. */
 const idle = [
   { packages: /\/node_modules\/fastify\//, modules: /^node:https?2?$/ },
@@ -47,19 +72,29 @@ const lean = {
 
 fs.rmSync(dir, { recursive: true, force: true });
 const bundle = await rolldown({
-  plugins: [lean],
+  plugins: [lean, grouping],
   transform: { inject: { Response: [NO_RESPONSE, 'Response'] } },
   input: Object.fromEntries(entries.map((name) => [name, `src/${name}.ts`])),
   platform: 'node',
-  // depd, of koa, makes functions with a given number of parameters
-  checks: { eval: false },
+  // depd, of koa, makes functions with a given number of parameters; what some load late, others may load at once
+  checks: { eval: false, ineffectiveDynamicImport: false },
   external: [installed, unused],
 });
 const { output } = await bundle.write({
   dir,
   entryFileNames: '[name].js',
   chunkFileNames: ({ moduleIds }) => (moduleIds.every(isPackage) ? 'packages/[hash].js' : 'cli/[name].js'),
-  codeSplitting: { groups: [{ name: 'packages', test: isPackage, entriesAware: true }] },
+  codeSplitting: {
+    groups: [
+      ...together.flatMap(({ name }) =>
+        [isPackage, (id) => !isPackage(id)].map((isMine) => ({
+          name,
+          test: (id) => groupOf.get(id) === name && isMine(id),
+        })),
+      ),
+      { name: 'packages', test: isPackage, entriesAware: true },
+    ],
+  },
   // V8 keeps the sources in memory, with two bytes per character if one of them is not Latin-1
   charset: 'ascii',
   comments: false,

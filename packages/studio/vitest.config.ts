@@ -14,6 +14,8 @@ export default defineConfig(({ mode }) => ({
     expect: { poll: { timeout: 60_000 } },
     // for two cores: each has a browser, a server and its database, and waits for them a third of its time
     maxWorkers: 3,
+    // the files of a worker share its browser
+    isolate: false,
     sequence: { sequencer: LongestFirst },
     reporters,
     silent: 'passed-only',

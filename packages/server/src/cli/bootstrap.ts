@@ -9,7 +9,6 @@ import { type Db, type Dialect, type ReadProgram, readInside, readRows, type Sql
 import { newWriter } from '../write/apply.js';
 import { isObject } from '../write/ids.js';
 import { newSession } from '../write/session.js';
-import { StartFault } from './config.js';
 import { createLocales, prepareLocales } from './locales.js';
 import type { Notices } from './log.js';
 import type { Project } from './project.js';
@@ -25,6 +24,7 @@ import {
   type WrittenSeed,
   writeSeeds,
 } from './seed.js';
+import { StartFault } from './start-fault.js';
 
 /** v4's roles and their permissions on first start (AC1). */
 const roles = [

@@ -14,9 +14,9 @@ import { importModule } from '../handlers/modules.js';
 import { corsMethods, corsSeconds } from '../http/headers.js';
 import { limits } from '../limits.js';
 import { scalarTypeNames } from '../model/attributes.js';
-import type { SchemaNote } from '../model/notes.js';
 import type { Tls } from '../sql/postgres/address.js';
 import { describeConfigFaults } from './config-faults.js';
+import { StartFault } from './start-fault.js';
 import { configTargets, type V4Setting, variableTargets } from './v4project/settings.js';
 
 /** With another character Node could not send any response. */
@@ -389,23 +389,6 @@ export const environmentSchema = z.object({
   SMTP_PASSWORD: z.string().optional().describe('Password for the mail server.'),
 });
 export type Environment = z.infer<typeof environmentSchema>;
-
-export interface StartFaultOptions extends ErrorOptions {
-  readonly notes?: readonly SchemaNote[];
-}
-
-/** A fault that prevents the start; the message is for the user. */
-export class StartFault extends Error {
-  /** The files that are to be mended, with the place in each, as far as they are known. */
-  readonly notes: readonly SchemaNote[];
-  constructor(message: string, { notes = [], ...options }: StartFaultOptions = {}) {
-    super(message, options);
-    this.notes = notes;
-  }
-}
-
-/** An option of the command line that cannot be used. */
-export class UsageFault extends StartFault {}
 
 /** @param file what the value was read from. */
 const check = <T>(schema: z.ZodType<T>, value: unknown, source: string, file = source): T => {

@@ -10,10 +10,10 @@ import type { EntryType, Model, Uid } from '../model/model.js';
 import { asStored, type Stored } from '../model/stored.js';
 import type { Db, ReadableDb, ReadProgram, Rows, Statement, Tx } from '../sql/dialect.js';
 import { type OtherType, planAdditions, planIndexes, type TableDiff } from '../sql/schema.js';
-import { StartFault } from './config.js';
 import type { Notices } from './log.js';
 import { compareDatabase, type Project } from './project.js';
 import { warnOfRenames } from './renamed.js';
+import { StartFault } from './start-fault.js';
 
 /** Adds what is missing and logs it. Returns the project with its model adjusted to what the database stores. */
 export const bringUp = async (project: Project, db: Db, logger: Notices): Promise<Project> => {

@@ -9,7 +9,7 @@ import { Refusal } from '../errors.js';
 import type { ObserveRequest } from '../http/request-log.js';
 import type { Reader } from '../read/find.js';
 import type { Db } from '../sql/dialect.js';
-import { StartFault } from './config.js';
+import { StartFault } from './start-fault.js';
 
 export interface Metrics {
   readonly observe: ObserveRequest;

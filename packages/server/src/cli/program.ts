@@ -11,9 +11,9 @@ import type { Asked } from '../migrate/asked.js';
 import type { TokenOptions, UserOptions } from './commands/accounts.js';
 import type { AdminOptions } from './commands/admin.js';
 import type { NewWebhookOptions } from './commands/webhook.js';
-import { StartFault, UsageFault } from './config.js';
 import type { Choices } from './init/template.js';
 import { refusalMessage } from './refusal.js';
+import { StartFault, UsageFault } from './start-fault.js';
 
 const { version } = createRequire(import.meta.url)('dovetail/package.json') as { readonly version: string };
 

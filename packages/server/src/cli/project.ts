@@ -16,9 +16,9 @@ import {
   outsideVariables,
   postgresUrl,
   readVariables,
-  StartFault,
   tlsOf,
 } from './config.js';
+import { StartFault } from './start-fault.js';
 import { type CodeFile, findHandlers, needsCode } from './v4project/code.js';
 import { readSetup, type V4Side } from './v4project/config.js';
 import { MOVE_DATABASE } from './v4project/database.js';

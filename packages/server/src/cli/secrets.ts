@@ -3,7 +3,8 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Secrets } from '../site/site.js';
-import { type Environment, StartFault } from './config.js';
+import type { Environment } from './config.js';
+import { StartFault } from './start-fault.js';
 
 export const secretNames = ['JWT_SECRET', 'API_TOKEN_SALT', 'ADMIN_JWT_SECRET'] as const;
 type Name = (typeof secretNames)[number];

@@ -24,8 +24,8 @@ import type { Writer } from '../write/apply.js';
 import { isObject } from '../write/ids.js';
 import type { WriteRequest } from '../write/request.js';
 import { inPart, type Session } from '../write/session.js';
-import { StartFault } from './config.js';
 import { codeFault } from './locales.js';
+import { StartFault } from './start-fault.js';
 
 type Data = Readonly<Record<string, unknown>>;
 

@@ -18,10 +18,10 @@ import type { Uid } from '../model/model.js';
 import { newSite, type Secrets, type Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { BoundCode } from '../v4code/code.js';
-import { StartFault } from './config.js';
 import { healthOf } from './health.js';
 import { mailFor } from './mail.js';
 import type { Project } from './project.js';
+import { StartFault } from './start-fault.js';
 import { unservedActions } from './v4project/code.js';
 
 const { version } = createRequire(import.meta.url)('dovetail/package.json') as { readonly version: string };

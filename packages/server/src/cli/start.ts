@@ -8,7 +8,7 @@ import type { Secrets, Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { BoundCode } from '../v4code/code.js';
 import { prepareData, warnOfChangedSeeds, warnOfClosedContent } from './bootstrap.js';
-import { type Environment, misspeltVariables, StartFault, shareVariables } from './config.js';
+import { type Environment, misspeltVariables, shareVariables } from './config.js';
 import { bringUp, requireStarted, storedProject } from './layout.js';
 import { newLogger } from './log.js';
 import type { Metrics } from './metrics.js';
@@ -24,6 +24,7 @@ import {
 } from './project.js';
 import { readSecrets } from './secrets.js';
 import { addressOf, hasStudio, loadProjectHandlers, serverSettingsOf, siteToServe } from './site.js';
+import { StartFault } from './start-fault.js';
 import { startThreads } from './threads.js';
 import { refuseGuards } from './v4project/code.js';
 import { refuseSettings, withStartFaults } from './v4project/config.js';

@@ -8,8 +8,8 @@ import { setTimeout } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import { limits } from '../limits.js';
 import { newAttemptCounts } from './attempt-counts.js';
-import { UsageFault } from './config.js';
 import { newLogger } from './log.js';
+import { UsageFault } from './start-fault.js';
 import { readSetup } from './v4project/config.js';
 import { type Duty, type ToSupervisor, type ToWorker, WORKER_VARIABLE } from './worker.js';
 

@@ -6,12 +6,12 @@ import { pino } from 'pino';
 import { Refusal } from '../errors.js';
 import type { HandlersByType } from '../handlers/load.js';
 import type { Site } from '../site/site.js';
-import { StartFault } from './config.js';
 import { requireStarted } from './layout.js';
 import { openDatabase, openProject, type Project, refuseOtherClient } from './project.js';
 import { refusalMessage } from './refusal.js';
 import { readSecrets } from './secrets.js';
 import { siteOf } from './site.js';
+import { StartFault } from './start-fault.js';
 
 /** Read, or generated, when they are needed. */
 export interface LateSecrets {

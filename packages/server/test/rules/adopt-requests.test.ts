@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AdoptOptions, adopt, inspect } from '../../src/cli/adopt/adopt.js';
 import { type JudgedRequests, requestIn } from '../../src/cli/adopt/requests.js';
-import { UsageFault } from '../../src/cli/config.js';
+import { UsageFault } from '../../src/cli/start-fault.js';
 import { printed } from '../world/printed.js';
 import { writeFiles } from '../world/schemas.js';
 import { newV4World, starter, starterRows, type V4World } from '../world/v4-projects.js';

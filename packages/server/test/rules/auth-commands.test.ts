@@ -14,11 +14,12 @@ import {
   listUsersCommand,
   revokeTokenCommand,
 } from '../../src/cli/commands/accounts.js';
-import { configSchema, environmentSchema, StartFault } from '../../src/cli/config.js';
+import { configSchema, environmentSchema } from '../../src/cli/config.js';
 import { warnOfOpenSite } from '../../src/cli/notices.js';
 import type { Project } from '../../src/cli/project.js';
 import { readSecrets } from '../../src/cli/secrets.js';
 import { readSeedFiles } from '../../src/cli/seed.js';
+import { StartFault } from '../../src/cli/start-fault.js';
 import { loadModel } from '../../src/model/load.js';
 import { allOfAccounts, bearer, newPeopleWorld, type PeopleWorld } from '../world/people.js';
 import { secrets } from '../world/server.js';

@@ -4,9 +4,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type CheckReport, check, sync } from '../../src/cli/commands/check.js';
-import { StartFault } from '../../src/cli/config.js';
 import type { UnfitSecret } from '../../src/cli/secrets.js';
 import { start } from '../../src/cli/start.js';
+import { StartFault } from '../../src/cli/start-fault.js';
 import {
   type CodeFile,
   describeCode,

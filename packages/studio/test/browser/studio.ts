@@ -24,7 +24,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page, Request } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { launchBrowser } from '../../../server/test/world/browser.js';
-import { dialects, newDatabase, type TestDatabase } from '../../../server/test/world/databases.js';
+import { copiedDatabase, dialects, newDatabase, type TestDatabase } from '../../../server/test/world/databases.js';
 import { newFolder } from '../../../server/test/world/folders.js';
 import type {} from '../../../server/test/world/postgres.js';
 import { freePort } from '../../../server/test/world/process.js';
@@ -218,29 +218,19 @@ const openStudio = async (
   fs.cpSync(path.join(root, 'examples/magazine'), dir, { recursive: true, filter: (it) => !notCopied.test(it) });
   // every visitor signs in
   fs.writeFileSync(path.join(dir, 'dovetail.config.json'), JSON.stringify({ users: { attemptsMax: 0 } }));
+  const database = hasAdministrator ? await newDatabaseOfAnn(dialect, dir) : await newDatabase(dialect);
   await prepare?.(dir);
-  const database: TestDatabase = await newDatabase(dialect);
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const env = {
+    ...secrets,
     ...database.env,
     HOST: '127.0.0.1',
     PORT: String(port),
-    JWT_SECRET: 'a secret of the tests',
-    API_TOKEN_SALT: 'a salt of the tests',
-    ADMIN_JWT_SECRET: 'another secret of the tests',
     LOG_LEVEL: 'warn',
     TZ: 'UTC',
     ...given,
   };
-  const run = (...args: readonly string[]): string =>
-    execFileSync(process.execPath, [command, ...args], {
-      cwd: dir,
-      env: { ...process.env, ...env },
-      encoding: 'utf8',
-      // what it says belongs to the error if it fails, and to nobody otherwise
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
   const server = spawn(process.execPath, [command, 'start'], {
     cwd: dir,
     env: { ...process.env, ...env },
@@ -253,17 +243,12 @@ const openStudio = async (
   server.stdout.on('data', listen);
   server.stderr.on('data', listen);
   await untilHealthy(url, server, () => printed);
-  if (hasAdministrator) {
-    const { email, password, firstname, lastname } = ann;
-    run('admin', 'create', '--email', email, '--password', password, '--firstname', firstname, '--lastname', lastname);
-  }
-  const browser = await launchBrowser();
   return {
     url,
     dir,
     env,
-    browser,
-    command: run,
+    browser: await browserOfWorker(),
+    command: (...args) => run(dir, env, args),
     said: async (wanted) => {
       for (;;) {
         const found = wanted.exec(printed);
@@ -273,7 +258,6 @@ const openStudio = async (
       }
     },
     close: async () => {
-      await browser.close();
       const ended = once(server, 'exit');
       server.kill('SIGTERM');
       await ended;
@@ -281,6 +265,40 @@ const openStudio = async (
       fs.rmSync(folder, { recursive: true, force: true });
     },
   };
+};
+
+const secrets = {
+  JWT_SECRET: 'a secret of the tests',
+  API_TOKEN_SALT: 'a salt of the tests',
+  ADMIN_JWT_SECRET: 'another secret of the tests',
+};
+
+/** Runs a command in a project; returns what it prints. */
+const run = (dir: string, env: NodeJS.ProcessEnv, args: readonly string[]): string =>
+  execFileSync(process.execPath, [command, ...args], {
+    cwd: dir,
+    env: { ...process.env, ...env },
+    encoding: 'utf8',
+    // what it says belongs to the error if it fails, and to nobody otherwise
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+
+/** As the first start leaves it, and with the first administrator. @param dir of the project. */
+const newDatabaseOfAnn = (dialect: 'sqlite' | 'postgres', dir: string): Promise<TestDatabase> =>
+  copiedDatabase(dialect, 'studio', async (_db, databaseEnv) => {
+    const env = { ...secrets, ...databaseEnv };
+    const { email, password, firstname, lastname } = ann;
+    const names = ['--firstname', firstname, '--lastname', lastname];
+    run(dir, env, ['sync']);
+    run(dir, env, ['admin', 'create', '--email', email, '--password', password, ...names]);
+  });
+
+let launched: Promise<Browser> | null = null;
+
+/** One for all tests of this process, with which it ends: visitors share nothing. */
+const browserOfWorker = (): Promise<Browser> => {
+  launched ??= launchBrowser();
+  return launched;
 };
 
 const untilHealthy = async (url: string, server: ChildProcess, printed: () => string): Promise<void> => {

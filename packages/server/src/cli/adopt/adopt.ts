@@ -20,14 +20,13 @@ import {
   postgresUrl,
   readConfig,
   readVariables,
-  StartFault,
   tlsOf,
-  UsageFault,
   withV4Settings,
 } from '../config.js';
 import { readStored, readUnlocalized, storedColumns } from '../layout.js';
 import { compareDatabase } from '../project.js';
 import { describeUnfit } from '../secrets.js';
+import { StartFault, UsageFault } from '../start-fault.js';
 import {
   type CodeFile,
   declaredRoutes,

@@ -8,8 +8,8 @@ import { findUsersInside, listUsers, setBlockedStatement } from '../../accounts/
 import { createToken, readTokens, revokeToken, tokenLifetimes } from '../../accounts/tokens.js';
 import { createUser } from '../../accounts/users.js';
 import { nearest } from '../../errors.js';
-import { StartFault, UsageFault } from '../config.js';
 import { countOf, type Project } from '../project.js';
+import { StartFault, UsageFault } from '../start-fault.js';
 import { actionsOfCode } from '../v4project/running-code.js';
 import { type LateSecrets, withSite } from '../with-site.js';
 

@@ -17,8 +17,8 @@ import { nearest } from '../../errors.js';
 import { STUDIO_PATH } from '../../http/studio-files.js';
 import { typeOf } from '../../model/model.js';
 import type { Session } from '../../write/session.js';
-import { StartFault } from '../config.js';
 import { addressOf, hasStudio, takesStudioPath } from '../site.js';
+import { StartFault } from '../start-fault.js';
 import { withSite } from '../with-site.js';
 
 export interface AdminOptions {

@@ -1,10 +1,11 @@
 /** `backup` and `restore`: copies of a SQLite file and of the uploads; PostgreSQL has tools of its own, whose commands are told. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { type Environment, postgresUrl, StartFault } from '../config.js';
+import { type Environment, postgresUrl } from '../config.js';
 import { newProgress } from '../progress.js';
 import { refuseOtherClient } from '../project.js';
 import { uploadsDirOf } from '../site.js';
+import { StartFault } from '../start-fault.js';
 import { readSetup } from '../v4project/config.js';
 
 export interface BackupOptions {

@@ -6,7 +6,6 @@ import type { EntryType, Uid } from '../../model/model.js';
 import { asStored, type Stored } from '../../model/stored.js';
 import type { Db, Statement } from '../../sql/dialect.js';
 import { indexColumns, planIndexes, type TableDiff } from '../../sql/schema.js';
-import { StartFault } from '../config.js';
 import {
   applyChanges,
   changeIndexes,
@@ -32,6 +31,7 @@ import {
 } from '../project.js';
 import { warnOfRenames } from '../renamed.js';
 import { describeUnfit, type UnfitSecret, unfitSecrets } from '../secrets.js';
+import { StartFault } from '../start-fault.js';
 import {
   type CodeFile,
   type CodeVerdict,

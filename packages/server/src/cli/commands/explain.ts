@@ -15,10 +15,10 @@ import { newReader } from '../../read/find.js';
 import { readDefaultCode } from '../../read/locales.js';
 import { newWindowReader } from '../../read/window.js';
 import { type Db, readRows, type TableRead } from '../../sql/dialect.js';
-import { StartFault, UsageFault } from '../config.js';
 import { requireStarted } from '../layout.js';
 import { countOf, openDatabase, openProject } from '../project.js';
 import { isServedBy, unservedOf } from '../site.js';
+import { StartFault, UsageFault } from '../start-fault.js';
 
 export interface ExplainOptions {
   /** The caller: `role:TYPE` or `token:NAME`. */

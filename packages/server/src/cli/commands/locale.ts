@@ -5,9 +5,9 @@ import { type EntryType, LOCALE_UID, typeOf } from '../../model/model.js';
 import { type Locale, readLocales } from '../../read/locales.js';
 import type { Site } from '../../site/site.js';
 import { type Db, type Dialect, type ReadProgram, readInside } from '../../sql/dialect.js';
-import { StartFault } from '../config.js';
 import { codeFault, localeName, storeDefault } from '../locales.js';
 import { loadProjectHandlers } from '../site.js';
+import { StartFault } from '../start-fault.js';
 import { withSite } from '../with-site.js';
 
 export interface LocaleOptions {

@@ -13,9 +13,9 @@ import { type Comparison, compare } from '../../migrate/plan.js';
 import { describeCandidate, describeChange, inWords } from '../../migrate/words.js';
 import { type Db, readRows } from '../../sql/dialect.js';
 import { readCatalog } from '../../sql/schema.js';
-import { StartFault } from '../config.js';
 import { openDatabase, openProject, type Project, refuseOtherClient } from '../project.js';
 import { versionsOf } from '../renamed.js';
+import { StartFault } from '../start-fault.js';
 
 export interface PlanOptions {
   readonly asked: Asked;

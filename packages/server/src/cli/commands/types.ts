@@ -2,8 +2,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { typescriptOf } from '../../describe/typescript.js';
-import { StartFault } from '../config.js';
 import { openProject } from '../project.js';
+import { StartFault } from '../start-fault.js';
 
 /**
  * @param out the file to write; printed if it is null.

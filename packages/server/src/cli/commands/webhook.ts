@@ -6,8 +6,8 @@ import { type ListedDelivery, readDeliveries, retryDeliveries } from '../../even
 import { isBadPort, send } from '../../events/sender.js';
 import { addWebhook, enableWebhook, readWebhooks, removeWebhook, type Webhook } from '../../events/webhooks.js';
 import type { Db } from '../../sql/dialect.js';
-import { StartFault, UsageFault } from '../config.js';
 import { countOf } from '../project.js';
+import { StartFault, UsageFault } from '../start-fault.js';
 import { withSite } from '../with-site.js';
 
 export interface ListOptions {

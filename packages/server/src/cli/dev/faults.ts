@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { findNodeAtLocation, type Node, type ParseError, parseTree } from 'jsonc-parser';
 import { Refusal } from '../../errors.js';
 import type { SchemaNote } from '../../model/notes.js';
-import { StartFault } from '../config.js';
 import { refusalMessage } from '../refusal.js';
+import { StartFault } from '../start-fault.js';
 
 /** Something that has to be mended before the project can be served. */
 export interface PlacedFault {

@@ -12,20 +12,14 @@ import type { Claim } from '../../sql/sqlite/claim.js';
 import type { BoundCode } from '../../v4code/code.js';
 import { nameIn } from '../../v4code/loading/load.js';
 import { addSeeds, prepareData, type SeedsAdded, warnOfClosedContent } from '../bootstrap.js';
-import {
-  type Environment,
-  misspeltVariables,
-  outsideVariables,
-  readEnvironment,
-  StartFault,
-  shareVariables,
-} from '../config.js';
+import { type Environment, misspeltVariables, outsideVariables, readEnvironment, shareVariables } from '../config.js';
 import { bringUp } from '../layout.js';
 import type { Notices } from '../log.js';
 import { warnOfOpenSite, warnOfOtherProcess, warnOfProject } from '../notices.js';
 import { type OpenedDatabase, openDatabase, openProject, type Project } from '../project.js';
 import { readSecrets } from '../secrets.js';
 import { hasStudio, loadProjectHandlers, serverSettingsOf, siteToServe } from '../site.js';
+import { StartFault } from '../start-fault.js';
 import { startThreads } from '../threads.js';
 import { guardReason, isUnwatched } from '../v4project/code.js';
 import { withStartFaults } from '../v4project/config.js';

@@ -1,7 +1,7 @@
 /** `init`: makes a new project in an empty folder. */
 import path from 'node:path';
 import process from 'node:process';
-import { StartFault, UsageFault } from '../config.js';
+import { StartFault, UsageFault } from '../start-fault.js';
 import { installWith, type PackageManager, packageManagerOf, runsScript } from './packages.js';
 import {
   type Choices,

@@ -1,6 +1,6 @@
 /** The questions that `init` asks on a terminal; loaded only then. */
 import { confirm, intro, isCancel, outro, select, text } from '@clack/prompts';
-import { StartFault } from '../config.js';
+import { StartFault } from '../start-fault.js';
 import type { PackageManager } from './packages.js';
 import { type Choices, defaults, folderFault, type Language, type Template } from './template.js';
 

@@ -6,8 +6,8 @@
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { StartFault } from '../config.js';
 import { newSecret, secretNames } from '../secrets.js';
+import { StartFault } from '../start-fault.js';
 import { manifestOf, sourceOf } from './packages.js';
 
 export const templates = ['blog', 'empty'] as const;

@@ -8,11 +8,11 @@ import {
   readConfig,
   readEnvironment,
   readVariables,
-  StartFault,
   type Variables,
   withV4Settings,
   withVariables,
 } from '../config.js';
+import { StartFault } from '../start-fault.js';
 import { type CodeFile, findCode, ignoredFiles, needsCode } from './code.js';
 import { findPackages } from './plugins.js';
 import {

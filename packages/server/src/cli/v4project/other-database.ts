@@ -4,7 +4,8 @@ import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { findAddress } from '../adopt/settings.js';
 import { readV4Config } from '../adopt/v4-config.js';
-import { type Environment, StartFault } from '../config.js';
+import type { Environment } from '../config.js';
+import { StartFault } from '../start-fault.js';
 
 /** For a SQLite file that does not exist, unless a variable names it. */
 export const refuseOtherDatabase = async (dir: string, env: Environment): Promise<void> => {
