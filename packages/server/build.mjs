@@ -6,6 +6,7 @@
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import memoize from 'lodash/memoize.js';
 import { rolldown } from 'rolldown';
 import { licencesOf } from './licences.mjs';
 
@@ -18,27 +19,43 @@ const installed = /^(better-sqlite3|sharp|@node-rs\/bcrypt|@aws-sdk\/.*|jiti|pg-
 const unused = /^(@fastify\/ajv-compiler|@fastify\/fast-json-stringify-compiler|light-my-request)$/;
 const isPackage = (id) => id.includes('/node_modules/') || id.startsWith('\0');
 /**
- * What is loaded together lies together: each module with the first of these that needs it. Node takes longer to find and link
- * a file than to compile what is in it. The commands that only look at a project need no server.
+ * What a start loads lies in a few files, because Node takes longer to find and link a file than to compile what is in it: one for
+ * each of these layers, with the modules that its roots import and no layer before it has. The bundler by itself makes a file of
+ * each part that several commands share.
  */
-const together = [
+const layers = [
+  { name: 'common', roots: ['src/cli/refusal.ts'] },
   { name: 'threads', roots: ['src/read/thread.ts'] },
   { name: 'base', roots: ['src/cli/program.ts'] },
-  { name: 'project', roots: ['src/cli/commands/check.ts', 'src/sql/sqlite/open.ts'] },
+  { name: 'supervisor', roots: ['src/cli/supervisor.ts'] },
+  { name: 'secrets', roots: ['src/cli/init/init.ts'] },
+  { name: 'project', roots: ['src/cli/commands/check.ts', 'src/sql/sqlite/open.ts', 'src/sql/postgres/open.ts'] },
+  // left to the bundler: what is shared with the commands that serve nothing
+  { name: null, roots: [], without: 'src/site/site.ts' },
   { name: 'server', roots: ['src/cli/start.ts'] },
 ];
-/** The name of the group, by the module's id. */
-const groupOf = new Map();
-const grouping = {
-  name: 'grouping',
-  buildEnd() {
-    for (const { name, roots } of together) {
+/** The name of the layer, by the module's id. */
+const layerOf = new Map();
+const layering = {
+  name: 'layering',
+  buildEnd(fault) {
+    if (fault) return;
+    const reached = memoize((root) => {
+      const seen = new Set();
       const add = (id) => {
-        if (groupOf.has(id)) return;
-        groupOf.set(id, name);
+        if (seen.has(id)) return;
+        seen.add(id);
         this.getModuleInfo(id)?.importedIds.forEach(add);
       };
-      for (const root of roots) this.getModuleInfo(path.resolve(root)).importedIds.forEach(add);
+      add(path.resolve(root));
+      return seen;
+    });
+    const late = [...this.getModuleIds()].flatMap((id) => this.getModuleInfo(id).dynamicallyImportedIds);
+    const [, ...started] = reached('src/cli/start.ts');
+    for (const { name, roots, without } of layers) {
+      const all = without ? late.filter((id) => !reached(id).has(path.resolve(without))) : roots;
+      for (const id of all.flatMap((root) => [...reached(root)]))
+        if (started.includes(id) && !layerOf.has(id)) layerOf.set(id, name);
     }
   },
 };
@@ -72,26 +89,32 @@ const lean = {
 
 fs.rmSync(dir, { recursive: true, force: true });
 const bundle = await rolldown({
-  plugins: [lean, grouping],
+  plugins: [lean, layering],
   transform: { inject: { Response: [NO_RESPONSE, 'Response'] } },
   input: Object.fromEntries(entries.map((name) => [name, `src/${name}.ts`])),
   platform: 'node',
-  // depd, of koa, makes functions with a given number of parameters; what some load late, others may load at once
+  // depd, of koa, makes functions with a given number of parameters; what one module imports late, another may import at once
   checks: { eval: false, ineffectiveDynamicImport: false },
   external: [installed, unused],
+  preserveEntrySignatures: 'allow-extension',
 });
 const { output } = await bundle.write({
   dir,
   entryFileNames: '[name].js',
-  chunkFileNames: ({ moduleIds }) => (moduleIds.every(isPackage) ? 'packages/[hash].js' : 'cli/[name].js'),
+  chunkFileNames: ({ moduleIds }) =>
+    moduleIds.length > 0 && moduleIds.every(isPackage) ? 'packages/[hash].js' : 'cli/[name].js',
   codeSplitting: {
     groups: [
-      ...together.flatMap(({ name }) =>
-        [isPackage, (id) => !isPackage(id)].map((isMine) => ({
-          name,
-          test: (id) => groupOf.get(id) === name && isMine(id),
-        })),
-      ),
+      ...layers
+        .filter(({ name }) => name !== null)
+        .flatMap(({ name }) =>
+          [isPackage, (id) => !isPackage(id)].map((isMine) => ({
+            name,
+            test: (id) => layerOf.get(id) === name && isMine(id),
+            // which would take what belongs to layers before
+            includeDependenciesRecursively: false,
+          })),
+        ),
       { name: 'packages', test: isPackage, entriesAware: true },
     ],
   },

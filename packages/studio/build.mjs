@@ -34,7 +34,7 @@ const mark = 'dist/.inputs';
 if (!fs.existsSync(mark) || fs.readFileSync(mark, 'utf8') !== digest) {
   const { output } = await build({ root: here, logLevel: 'warn' });
   fs.writeFileSync('dist/LICENCES.txt', licencesOf(output.flatMap((it) => Object.keys(it.modules ?? {}))));
-  for (const file of filesIn('dist/assets'))
+  for (const file of filesIn('dist/assets').filter((it) => /\.(js|css)$/.test(it)))
     fs.writeFileSync(`${file}.br`, zlib.brotliCompressSync(fs.readFileSync(file), thorough));
   fs.writeFileSync(mark, digest);
 }

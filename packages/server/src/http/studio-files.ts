@@ -44,7 +44,7 @@ export const addStudio = (app: FastifyInstance, settings: StudioSettings): void 
         // whatever a project sends with its own content: addresses may hold one-time keys and queries
         .header('referrer-policy', 'no-referrer')
         .header('x-content-type-options', 'nosniff')
-        .send(pageFor(page.body.toString(), `${home}/`, nonce))
+        .send(pageFor(page.bytes.toString(), `${home}/`, nonce))
     );
   };
 
@@ -99,9 +99,9 @@ const pageFor = (html: string, base: string, nonce: string): string =>
   html.replaceAll('__CSP_NONCE__', nonce).replace(/(<base\s[^>]*href=")[^"]*"/i, (_, start) => `${start}${base}"`);
 
 interface StudioFile {
-  readonly body: Buffer;
-  /** The same as the build has compressed it, if it has. */
-  readonly brotli: Buffer | null;
+  readonly bytes: Buffer;
+  /** Whether the build has compressed them. */
+  readonly isBrotli: boolean;
   readonly etag: string;
 }
 
@@ -119,9 +119,7 @@ const newFiles = (dir: string): ((name: string) => Promise<StudioFile | null>) =
         const found = known.get(name);
         if (found?.stamp === stamp) return found.file;
         const bytes = await fs.promises.readFile(file);
-        const body = isBrotli ? await decompress(bytes) : bytes;
-        const etag = `"${crypto.hash('sha256', body, 'base64url').slice(0, 27)}"`;
-        const made = { body, brotli: isBrotli ? bytes : null, etag };
+        const made = { bytes, isBrotli, etag: `"${crypto.hash('sha256', bytes, 'base64url').slice(0, 27)}"` };
         known.set(name, { stamp, file: made });
         return made;
       } catch (fault) {
@@ -138,7 +136,7 @@ const notThere: readonly (string | undefined)[] = ['ENOENT', 'ENOTDIR', 'EISDIR'
 const sendFile = async (
   { headers }: FastifyRequest,
   reply: FastifyReply,
-  { body, brotli, etag }: StudioFile,
+  { bytes, isBrotli, etag }: StudioFile,
   name: string,
   compressed: Compressed,
 ): Promise<FastifyReply> => {
@@ -149,11 +147,17 @@ const sendFile = async (
     .header('cache-control', isNamedByContent ? 'public, max-age=31536000, immutable' : 'no-cache');
   const known = headers['if-none-match'];
   if (known !== undefined && namesEtag(known, etag)) return reply.code(304).send();
-  const encoding: Encoding = compressible.test(name) ? compressed.encodingFor(headers, body.length) : 'identity';
+  // what the build has compressed is worth it
+  const size = isBrotli ? Number.POSITIVE_INFINITY : bytes.length;
+  const encoding: Encoding = compressible.test(name) ? compressed.encodingFor(headers, size) : 'identity';
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
   return reply
     .header('content-type', contentType(path.posix.basename(name)) || 'application/octet-stream')
-    .send(encoding === 'br' && brotli ? brotli : await compressed.encode(body, encoding, true));
+    .send(
+      isBrotli && encoding === 'br'
+        ? bytes
+        : await compressed.encode(isBrotli ? await decompress(bytes) : bytes, encoding, true),
+    );
 };
 
 const compressible = /\.(?:js|css|svg|json|txt|webmanifest|html)$/;

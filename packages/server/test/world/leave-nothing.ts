@@ -5,7 +5,6 @@ import { afterAll, vi } from 'vitest';
 const environment = { ...process.env };
 
 afterAll(() => {
-  vi.restoreAllMocks();
   vi.unstubAllEnvs();
   // not only stubs: a start that is refused leaves the variables of its project's `.env` behind
   for (const name of Object.keys(process.env)) if (!Object.hasOwn(environment, name)) delete process.env[name];

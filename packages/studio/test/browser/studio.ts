@@ -283,21 +283,21 @@ const run = (dir: string, env: NodeJS.ProcessEnv, args: readonly string[]): stri
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 
-/** As the first start leaves it, and with the first administrator. @param dir of the project. */
+/** With all tables and the first administrator, to whom the start adds roles and content. @param dir of the project. */
 const newDatabaseOfAnn = (dialect: 'sqlite' | 'postgres', dir: string): Promise<TestDatabase> =>
   copiedDatabase(dialect, 'studio', async (_db, databaseEnv) => {
-    const env = { ...secrets, ...databaseEnv };
+    const env = { ...secrets, ...databaseEnv, TZ: 'UTC' };
     const { email, password, firstname, lastname } = ann;
     const names = ['--firstname', firstname, '--lastname', lastname];
     run(dir, env, ['sync']);
     run(dir, env, ['admin', 'create', '--email', email, '--password', password, ...names]);
   });
 
-let launched: Promise<Browser> | null = null;
+let launched: Browser | null = null;
 
 /** One for all tests of this process, with which it ends: visitors share nothing. */
-const browserOfWorker = (): Promise<Browser> => {
-  launched ??= launchBrowser();
+const browserOfWorker = async (): Promise<Browser> => {
+  if (!launched?.isConnected()) launched = await launchBrowser();
   return launched;
 };
 
