@@ -6,7 +6,6 @@
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import memoize from 'lodash/memoize.js';
 import { rolldown } from 'rolldown';
 import { licencesOf } from './licences.mjs';
 
@@ -17,21 +16,22 @@ const entries = ['cli/program', 'read/thread'];
 const installed = /^(better-sqlite3|sharp|@node-rs\/bcrypt|@aws-sdk\/.*|jiti|pg-native)$/;
 /** Required by the framework only where a route has a schema, or a test injects a request. */
 const unused = /^(@fastify\/ajv-compiler|@fastify\/fast-json-stringify-compiler|light-my-request)$/;
+/** What plugins and the bundler make stands beside packages. */
 const isPackage = (id) => id.includes('/node_modules/') || id.startsWith('\0');
 /**
- * What a start loads lies in a few files, because Node takes longer to find and link a file than to compile what is in it: one for
- * each of these layers, with the modules that its roots import and no layer before it has. The bundler by itself makes a file of
- * each part that several commands share.
+ * What a start loads lies in two files for each of these layers, of ours and of packages: the modules that its roots import and no
+ * layer before it has. So a command loads little that it does not need, and a start few files: finding and linking them takes time.
  */
 const layers = [
+  // errors and limits: neither the threads nor the command line should load the other
   { name: 'common', roots: ['src/cli/refusal.ts'] },
   { name: 'threads', roots: ['src/read/thread.ts'] },
   { name: 'base', roots: ['src/cli/program.ts'] },
   { name: 'supervisor', roots: ['src/cli/supervisor.ts'] },
   { name: 'secrets', roots: ['src/cli/init/init.ts'] },
   { name: 'project', roots: ['src/cli/commands/check.ts', 'src/sql/sqlite/open.ts', 'src/sql/postgres/open.ts'] },
-  // left to the bundler: what is shared with the commands that serve nothing
-  { name: null, roots: [], without: 'src/site/site.ts' },
+  { name: 'content', roots: ['src/cli/transfer/export.ts'] },
+  { name: 'adopt', roots: ['src/cli/adopt/adopt.ts'] },
   { name: 'server', roots: ['src/cli/start.ts'] },
 ];
 /** The name of the layer, by the module's id. */
@@ -40,22 +40,16 @@ const layering = {
   name: 'layering',
   buildEnd(fault) {
     if (fault) return;
-    const reached = memoize((root) => {
-      const seen = new Set();
-      const add = (id) => {
-        if (seen.has(id)) return;
-        seen.add(id);
-        this.getModuleInfo(id)?.importedIds.forEach(add);
-      };
-      add(path.resolve(root));
+    const reach = (id, seen = new Set()) => {
+      if (seen.has(id)) return seen;
+      seen.add(id);
+      for (const it of this.getModuleInfo(id)?.importedIds ?? []) reach(it, seen);
       return seen;
-    });
-    const late = [...this.getModuleIds()].flatMap((id) => this.getModuleInfo(id).dynamicallyImportedIds);
-    const [, ...started] = reached('src/cli/start.ts');
-    for (const { name, roots, without } of layers) {
-      const all = without ? late.filter((id) => !reached(id).has(path.resolve(without))) : roots;
-      for (const id of all.flatMap((root) => [...reached(root)]))
-        if (started.includes(id) && !layerOf.has(id)) layerOf.set(id, name);
+    };
+    const [, ...started] = reach(path.resolve('src/cli/start.ts'));
+    for (const { name, roots } of layers) {
+      const needed = new Set(roots.flatMap((it) => [...reach(path.resolve(it))]));
+      for (const id of started) if (needed.has(id) && !layerOf.has(id)) layerOf.set(id, name);
     }
   },
 };
@@ -105,16 +99,14 @@ const { output } = await bundle.write({
     moduleIds.length > 0 && moduleIds.every(isPackage) ? 'packages/[hash].js' : 'cli/[name].js',
   codeSplitting: {
     groups: [
-      ...layers
-        .filter(({ name }) => name !== null)
-        .flatMap(({ name }) =>
-          [isPackage, (id) => !isPackage(id)].map((isMine) => ({
-            name,
-            test: (id) => layerOf.get(id) === name && isMine(id),
-            // which would take what belongs to layers before
-            includeDependenciesRecursively: false,
-          })),
-        ),
+      ...layers.flatMap(({ name }) =>
+        [true, false].map((ofPackages) => ({
+          name,
+          test: (id) => layerOf.get(id) === name && isPackage(id) === ofPackages,
+          // dependencies belong to layers before
+          includeDependenciesRecursively: false,
+        })),
+      ),
       { name: 'packages', test: isPackage, entriesAware: true },
     ],
   },

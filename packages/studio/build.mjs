@@ -26,15 +26,12 @@ const hash = createHash('sha256');
 for (const file of inputs) hash.update(file).update('\0').update(fs.readFileSync(file)).update('\0');
 const digest = hash.digest('hex');
 
-/** The highest qualities take ten times as long, for a tenth less. */
-const thorough = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 9 } };
-
 /** Of the inputs that `dist` was built from. */
 const mark = 'dist/.inputs';
 if (!fs.existsSync(mark) || fs.readFileSync(mark, 'utf8') !== digest) {
   const { output } = await build({ root: here, logLevel: 'warn' });
   fs.writeFileSync('dist/LICENCES.txt', licencesOf(output.flatMap((it) => Object.keys(it.modules ?? {}))));
   for (const file of filesIn('dist/assets').filter((it) => /\.(js|css)$/.test(it)))
-    fs.writeFileSync(`${file}.br`, zlib.brotliCompressSync(fs.readFileSync(file), thorough));
+    fs.writeFileSync(`${file}.br`, zlib.brotliCompressSync(fs.readFileSync(file)));
   fs.writeFileSync(mark, digest);
 }

@@ -5,9 +5,11 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import once from 'lodash/once.js';
 import { contentType } from 'mime-types';
 import { issue } from '../errors.js';
 import { namesEtag } from '../read/etag.js';
+import type { Ready } from '../ready.js';
 import { type Compressed, type Encoding, newCompressed } from './encodings.js';
 import { addPath } from './paths.js';
 import { sendIssues } from './respond.js';
@@ -44,7 +46,7 @@ export const addStudio = (app: FastifyInstance, settings: StudioSettings): void 
         // whatever a project sends with its own content: addresses may hold one-time keys and queries
         .header('referrer-policy', 'no-referrer')
         .header('x-content-type-options', 'nosniff')
-        .send(pageFor(page.bytes.toString(), `${home}/`, nonce))
+        .send(pageFor((await page.plain()).toString(), `${home}/`, nonce))
     );
   };
 
@@ -99,15 +101,15 @@ const pageFor = (html: string, base: string, nonce: string): string =>
   html.replaceAll('__CSP_NONCE__', nonce).replace(/(<base\s[^>]*href=")[^"]*"/i, (_, start) => `${start}${base}"`);
 
 interface StudioFile {
-  readonly bytes: Buffer;
-  /** Whether the build has compressed them. */
-  readonly isBrotli: boolean;
+  /** As the build has compressed it, if it has. */
+  readonly brotli: Buffer | null;
+  readonly plain: () => Ready<Buffer>;
   readonly etag: string;
 }
 
 const decompress = promisify(zlib.brotliDecompress);
 
-/** Reads files once, and again when they have changed; null for one that is not there. Compressed ones are called `NAME.br`. */
+/** Reads files once, and again when they have changed; null for one that is not there. The build calls compressed ones `NAME.br`. */
 const newFiles = (dir: string): ((name: string) => Promise<StudioFile | null>) => {
   const known = new Map<string, { readonly stamp: string; readonly file: StudioFile }>();
   return async (name) => {
@@ -119,7 +121,10 @@ const newFiles = (dir: string): ((name: string) => Promise<StudioFile | null>) =
         const found = known.get(name);
         if (found?.stamp === stamp) return found.file;
         const bytes = await fs.promises.readFile(file);
-        const made = { bytes, isBrotli, etag: `"${crypto.hash('sha256', bytes, 'base64url').slice(0, 27)}"` };
+        const etag = `"${crypto.hash('sha256', bytes, 'base64url').slice(0, 27)}"`;
+        const made = isBrotli
+          ? { brotli: bytes, plain: once(() => decompress(bytes)), etag }
+          : { brotli: null, plain: () => bytes, etag };
         known.set(name, { stamp, file: made });
         return made;
       } catch (fault) {
@@ -136,7 +141,7 @@ const notThere: readonly (string | undefined)[] = ['ENOENT', 'ENOTDIR', 'EISDIR'
 const sendFile = async (
   { headers }: FastifyRequest,
   reply: FastifyReply,
-  { bytes, isBrotli, etag }: StudioFile,
+  { brotli, plain, etag }: StudioFile,
   name: string,
   compressed: Compressed,
 ): Promise<FastifyReply> => {
@@ -148,16 +153,12 @@ const sendFile = async (
   const known = headers['if-none-match'];
   if (known !== undefined && namesEtag(known, etag)) return reply.code(304).send();
   // what the build has compressed is worth it
-  const size = isBrotli ? Number.POSITIVE_INFINITY : bytes.length;
+  const size = brotli ? Number.POSITIVE_INFINITY : (await plain()).length;
   const encoding: Encoding = compressible.test(name) ? compressed.encodingFor(headers, size) : 'identity';
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
   return reply
     .header('content-type', contentType(path.posix.basename(name)) || 'application/octet-stream')
-    .send(
-      isBrotli && encoding === 'br'
-        ? bytes
-        : await compressed.encode(isBrotli ? await decompress(bytes) : bytes, encoding, true),
-    );
+    .send(brotli && encoding === 'br' ? brotli : await compressed.encode(await plain(), encoding, true));
 };
 
 const compressible = /\.(?:js|css|svg|json|txt|webmanifest|html)$/;
@@ -166,7 +167,7 @@ const compressible = /\.(?:js|css|svg|json|txt|webmanifest|html)$/;
 const namesOf = (url: string): readonly string[] =>
   (url.split('?', 1)[0] ?? '').split('/').slice(2).map(decodeURIComponent);
 
-/** What the page or the other files stand for. */
+/** The page has addresses of its own, compressed files are sent under the names of plain ones, and source maps not at all. */
 const unserved = /^index\.html$|\.(?:map|br)$/;
 
 /** Whether a path segment is a plain name. */

@@ -283,7 +283,7 @@ const run = (dir: string, env: NodeJS.ProcessEnv, args: readonly string[]): stri
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 
-/** With all tables and the first administrator, to whom the start adds roles and content. @param dir of the project. */
+/** With all tables and the first administrator; roles and content come with the server's start. @param dir of the project. */
 const newDatabaseOfAnn = (dialect: 'sqlite' | 'postgres', dir: string): Promise<TestDatabase> =>
   copiedDatabase(dialect, 'studio', async (_db, databaseEnv) => {
     const env = { ...secrets, ...databaseEnv, TZ: 'UTC' };
