@@ -90,7 +90,6 @@ const bundle = await rolldown({
   // depd, of koa, makes functions with a given number of parameters; what one module imports late, another may import at once
   checks: { eval: false, ineffectiveDynamicImport: false },
   external: [installed, unused],
-  preserveEntrySignatures: 'allow-extension',
 });
 const { output } = await bundle.write({
   dir,
@@ -103,8 +102,6 @@ const { output } = await bundle.write({
         [true, false].map((ofPackages) => ({
           name,
           test: (id) => layerOf.get(id) === name && isPackage(id) === ofPackages,
-          // dependencies belong to layers before
-          includeDependenciesRecursively: false,
         })),
       ),
       { name: 'packages', test: isPackage, entriesAware: true },
