@@ -65,16 +65,27 @@ const shared = {
   'readable-stream': 'node:stream',
   'jsonc-parser': resolve('jsonc-parser').replace('/umd/', '/esm/'),
 };
+/** Read in place of Node's util, of which an import evaluates every export, and so loads more of Node. */
+const util = process.getBuiltinModule('node:util');
+const eager = Object.keys(util).filter((name) => !Object.getOwnPropertyDescriptor(util, name).get);
+const FETCHED_UTIL = '\0util';
+const fetchedUtil = `const util = process.getBuiltinModule('node:util'); export default util; export const { ${eager.join(', ')} } = util;`;
+/** In place of Node's process, whose import makes the streams of stdin and stdout. */
+const GLOBAL_PROCESS = '\0process';
 const EMPTY = '\0empty';
 const NO_RESPONSE = '\0no-response';
 const lean = {
   name: 'lean',
-  resolveId: (id, importer = '') => {
-    if (id === EMPTY || id === NO_RESPONSE) return id;
+  resolveId: (id, importer = '', { kind } = {}) => {
+    if (id.startsWith('\0')) return id;
     if (idle.some(({ packages, modules }) => packages.test(importer) && modules.test(id))) return EMPTY;
+    if (kind === 'import-statement' && /^(node:)?util$/.test(id)) return FETCHED_UTIL;
+    if (id === 'node:process' && importer.includes('/node_modules/commander/')) return GLOBAL_PROCESS;
     return shared[id] ?? null;
   },
   load: (id) => {
+    if (id === FETCHED_UTIL) return fetchedUtil;
+    if (id === GLOBAL_PROCESS) return 'export default globalThis.process;';
     if (id === EMPTY) return 'export default {};';
     // to look whether a body is a `Response` loads Node's fetch, which is larger than all of this
     return id === NO_RESPONSE ? 'export class Response {}' : null;

@@ -1,5 +1,4 @@
 /** The Node.js runtime: supported versions, and the bounds of V8's heap. */
-import process from 'node:process';
 import v8 from 'node:v8';
 
 /** For messages; must match `engines` in package.json. */
@@ -13,17 +12,14 @@ export const isSupported = (version: string): boolean => {
 };
 
 /**
- * Bounds the garbage that V8 keeps. The whole heap is collected when it has doubled: by V8's own rule it grows to four times what is
- * alive. (At two fifths a server takes 30 to 40 MB less, and a quarter more CPU for large responses, whose buffers count as
- * growth.) The young generation of a server with large responses would grow to 100 MB and more, and with it the buffers that garbage
- * holds. On PostgreSQL a page with `populate=*` took the process 3.2 ms of CPU with semi-spaces of 16 MB, 5 with 4 and 7 with 1; on
- * SQLite, where threads make the responses, they hardly matter, and with 8 or 16 MB take 40 to 60 MB more: those are buffers of responses that wait
- * to be collected. Both that limit and the allocator take their limits only at process start, so the process replaces itself (exec) and keeps its id.
- * Limits set by the user are kept. The process is not replaced on Windows or if it has an IPC channel to its parent.
+ * Bounds the young generation, of the garbage that V8 keeps. That of a server with large responses would grow to 100 MB and more, and
+ * with it the buffers that garbage holds. On PostgreSQL a page with `populate=*` took the process 3.2 ms of CPU with semi-spaces of
+ * 16 MB, 5 with 4 and 7 with 1; on SQLite, where threads make the responses, they hardly matter, and with 8 or 16 MB take 40 to 60 MB
+ * more: those are buffers of responses that wait to be collected. This limit and the allocator's are taken only at process start, so
+ * the process replaces itself (exec) and keeps its id. Limits set by the user are kept. The process is not replaced on Windows or
+ * if it has an IPC channel to its parent.
  */
 export const boundHeap = (): void => {
-  // applies to threads too
-  v8.setFlagsFromString('--heap-growing-percent=100');
   const flag = '--max-semi-space-size';
   // this heap has read its limit by now: in threads, which are given theirs, the flag would take precedence
   v8.setFlagsFromString(`${flag}=0`);
@@ -32,6 +28,13 @@ export const boundHeap = (): void => {
   const args = [process.execPath, `${flag}=4`, ...process.execArgv, ...process.argv.slice(1)];
   process.execve?.(process.execPath, args, { ...allocator, ...process.env });
 };
+
+/**
+ * The whole heap, of threads too, is collected when it has doubled: by V8's own rule it grows to four times what is alive. (At two
+ * fifths a server takes 30 to 40 MB less, and a quarter more CPU for large responses, whose buffers count as growth.) To be called
+ * when all is loaded: from then on V8 takes nothing that was compiled without this flag, and compiles Node's own modules, too.
+ */
+export const boundGrowth = (): void => v8.setFlagsFromString('--heap-growing-percent=100');
 
 /**
  * Each thread has a heap of its own in glibc: with a single one they waited for each other forty times in a page with `populate=*`, which

@@ -22,6 +22,7 @@ import {
   refuseOtherClient,
   typesInWords,
 } from './project.js';
+import { boundGrowth } from './runtime.js';
 import { readSecrets } from './secrets.js';
 import { addressOf, hasStudio, loadProjectHandlers, serverSettingsOf, siteToServe } from './site.js';
 import { StartFault } from './start-fault.js';
@@ -153,6 +154,7 @@ const serve = async (
     close: () => db.close(),
   });
   await begun;
+  boundGrowth();
   if (worker === null) return;
   worker.onReplaced(() => stop({ delayMs: 0, exitCode: 0, isReplaced: true }));
   worker.onTasks(() => code?.runTasks());

@@ -32,7 +32,7 @@ describe('the runtime', () => {
     const imports = [...read('src/cli/main.ts').matchAll(/^import .*from '([^']+)'/gm)].map(([, from]) => from);
     expect(imports).toEqual(['./runtime.js']);
     const inner = [...read('src/cli/runtime.ts').matchAll(/^import .*from '([^']+)'/gm)].map(([, from]) => from);
-    expect(inner).toEqual(['node:process', 'node:v8']);
+    expect(inner).toEqual(['node:v8']);
   });
 
   it('bounds the young generation of a thread by its own limit, whatever that of the main thread is', () => {
