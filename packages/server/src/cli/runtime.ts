@@ -12,11 +12,11 @@ export const isSupported = (version: string): boolean => {
 };
 
 /**
- * Bounds the young generation, of the garbage that V8 keeps. That of a server with large responses would grow to 100 MB and more, and
- * with it the buffers that garbage holds. On PostgreSQL a page with `populate=*` took the process 3.2 ms of CPU with semi-spaces of
- * 16 MB, 5 with 4 and 7 with 1; on SQLite, where threads make the responses, they hardly matter, and with 8 or 16 MB take 40 to 60 MB
- * more: those are buffers of responses that wait to be collected. This limit and the allocator's are taken only at process start, so
- * the process replaces itself (exec) and keeps its id. Limits set by the user are kept. The process is not replaced on Windows or
+ * Bounds V8's young generation: that of a server with large responses would grow to 100 MB and more, and with it the buffers that
+ * garbage holds. On PostgreSQL a page with `populate=*` took the process 3.2 ms of CPU with semi-spaces of 16 MB, 5 with 4 and 7
+ * with 1; on SQLite, where threads make the responses, they hardly matter, and with 8 or 16 MB take 40 to 60 MB more: those are
+ * buffers of responses that wait to be collected. This limit and those of the allocator are read only at process start, so the
+ * process replaces itself (exec) and keeps its id. Limits set by the user are kept. The process is not replaced on Windows or
  * if it has an IPC channel to its parent.
  */
 export const boundHeap = (): void => {
@@ -30,9 +30,10 @@ export const boundHeap = (): void => {
 };
 
 /**
- * The whole heap, of threads too, is collected when it has doubled: by V8's own rule it grows to four times what is alive. (At two
- * fifths a server takes 30 to 40 MB less, and a quarter more CPU for large responses, whose buffers count as growth.) To be called
- * when all is loaded: from then on V8 takes nothing that was compiled without this flag, and compiles Node's own modules, too.
+ * Bounds the growth of V8's heap, also in threads: all of it is collected when it has doubled; by V8's own rule it grows to four times
+ * what is alive. (At two fifths a server takes 30 to 40 MB less, and a quarter more CPU for large responses, whose buffers count as
+ * growth.) To be called when everything is loaded: with another flag V8 rejects code that it has compiled before, even that of Node's own
+ * modules.
  */
 export const boundGrowth = (): void => v8.setFlagsFromString('--heap-growing-percent=100');
 
