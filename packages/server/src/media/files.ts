@@ -136,10 +136,11 @@ export const newFileActions = (storing: Storing): FileActions => {
         const write = { action: 'update', type, id, data, match, adminId: adminOf(caller) } as const;
         const answered = await applyAndAnswer(write, showing, contextOf(caller), session, { reader, writer });
         const { version } = answered.written;
+        const { content: after = '' } = (await lockFile(id, session.tx, db.dialect)) ?? {};
         saved ??= await copiesOf(objects.keys());
         const obsolete = stored.provider === store.provider ? stored.keys.filter((key) => !objects.has(key)) : [];
         await record({
-          row: { kind: 'replaced', id, version },
+          row: { kind: 'replaced', id, version, before: stored.content, after },
           written: [...objects.keys()],
           obsolete,
           saved,

@@ -6,6 +6,7 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs/promises';
 import path from 'node:path';
+import { never } from '../errors.js';
 import { claimFile, claimOf } from '../sql/sqlite/claim.js';
 import type { StagedObject, Store } from './store.js';
 
@@ -23,9 +24,24 @@ export interface StoreChange {
 /** What tells whether the rows were committed. */
 export type RowChange =
   | { readonly kind: 'created'; readonly hash: string }
-  /** The version is `updatedAt` in epoch milliseconds. */
-  | { readonly kind: 'replaced'; readonly id: number; readonly version: number }
+  /** The version is `updatedAt` in epoch milliseconds, the others are what the row says of its content. */
+  | {
+      readonly kind: 'replaced';
+      readonly id: number;
+      readonly version: number;
+      readonly before: string;
+      readonly after: string;
+    }
   | { readonly kind: 'deleted'; readonly id: number };
+
+/**
+ * What has become of a change of rows: whether it was committed, was not, or the file has had other content since then.
+ * `named` are the keys that the row of a replaced file names now.
+ */
+export interface Fate {
+  readonly kind: 'committed' | 'undone' | 'superseded';
+  readonly named: readonly string[];
+}
 
 export interface SavedObject extends StagedObject {
   readonly key: string;
@@ -55,12 +71,12 @@ export interface JournalDeps {
   /** A folder on the local disk, shared by all processes of a project. */
   readonly root: string;
   readonly store: Store;
-  readonly isCommitted: (row: RowChange) => Promise<boolean>;
+  readonly fateOf: (row: RowChange) => Promise<Fate>;
   /** Called with background errors. */
   readonly onFault: (fault: unknown) => void;
 }
 
-export const newJournal = ({ root, store, isCommitted, onFault }: JournalDeps): Journal => {
+export const newJournal = ({ root, store, fateOf, onFault }: JournalDeps): Journal => {
   let own: Promise<string> | null = null;
   /** The folder of this process. It exists only while it is claimed, so nobody takes it for that of a dead one. */
   const open = (): Promise<string> => {
@@ -87,8 +103,24 @@ export const newJournal = ({ root, store, isCommitted, onFault }: JournalDeps): 
     await fs.rm(file, { force: true });
   };
 
-  const settle = async (file: string, change: StoreChange): Promise<void> =>
-    (await isCommitted(change.row)) ? complete(file, change) : undo(file, change);
+  const settle = async (file: string, change: StoreChange): Promise<void> => {
+    const { kind, named } = await fateOf(change.row);
+    const isNamed = (key: string): boolean => named.includes(key);
+    switch (kind) {
+      case 'committed':
+        return complete(file, { ...change, obsolete: change.obsolete.filter((key) => !isNamed(key)) });
+      case 'undone':
+        return undo(file, change);
+      case 'superseded':
+        // what the row names is the later content
+        return complete(file, {
+          ...change,
+          obsolete: [...change.obsolete, ...change.written].filter((key) => !isNamed(key)),
+        });
+      default:
+        return never(kind);
+    }
+  };
 
   /** Whether nothing is left to do; what fails is tried again at the next start. */
   const settleAll = async (folder: string): Promise<boolean> => {

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { bug, never } from '../errors.js';
 import { type Db, type Dialect, type Rows, readRows, type Sql, type Statement, type Tx } from '../sql/dialect.js';
 import type { ImageSettings } from './image.js';
-import type { RowChange } from './journal.js';
+import type { Fate, RowChange } from './journal.js';
 
 /** What is needed of a stored file to replace or remove its objects. */
 export interface FileRow {
@@ -13,19 +13,28 @@ export interface FileRow {
   readonly provider: string;
   /** Keys of its objects: its own first, then those of its formats. */
   readonly keys: readonly string[];
+  /** What the row says of its content, by which a replacement is told from changes of captions and the like. */
+  readonly content: string;
 }
 
 const fileStatement = (id: number, lock: 'plain' | 'locked', dialect: Dialect): Statement =>
   dialect.compile(
-    sql`select id, hash, ext, provider, formats from files where id = ${dialect.bind('id', id)}${lock === 'locked' ? dialect.forUpdate : sql``}`,
+    sql`select id, hash, ext, provider, formats, mime, size, width, height from files where id = ${dialect.bind('id', id)}${lock === 'locked' ? dialect.forUpdate : sql``}`,
   );
 
 const fileRowOf = ([row]: Rows): FileRow | null => {
   if (!row) return null;
-  const [id, hash, ext, provider, formats] = row;
+  const [id, hash, ext, provider, ...described] = row;
+  const [formats] = described;
   const own = { hash: String(hash ?? ''), ext: String(ext ?? '') };
   const keys = [own, ...formatsOf(formats)].map((it) => `${it.hash}${it.ext}`);
-  return { id: id as number, ...own, provider: String(provider ?? ''), keys: [...new Set(keys)] };
+  return {
+    id: id as number,
+    ...own,
+    provider: String(provider ?? ''),
+    keys: [...new Set(keys)],
+    content: JSON.stringify([hash, ext, ...described]),
+  };
 };
 
 /** The column may hold anything: v4's plugins write it too. */
@@ -54,14 +63,14 @@ export const findFile = async (id: number, db: Db): Promise<FileRow | null> =>
 export const lockFile = async (id: number, tx: Tx, dialect: Dialect): Promise<FileRow | null> =>
   fileRowOf(await tx.run(fileStatement(id, 'locked', dialect)));
 
-/** Lets `isCommitted` wait for the end of a transaction that inserts rows. */
+/** Lets `fateOf` wait for the end of a transaction that inserts rows. */
 export const lockCreation = async (hash: string, tx: Tx, dialect: Dialect): Promise<void> => {
   const lock = dialect.lock([`dovetail upload ${hash}`]);
   if (lock) await tx.run(lock);
 };
 
-/** Whether rows were committed. Waits for their transaction: PostgreSQL may still commit for a process that was killed. */
-export const isCommitted = (change: RowChange, db: Db): Promise<boolean> =>
+/** What has become of rows. Waits for their transaction: PostgreSQL may still commit for a process that was killed. */
+export const fateOf = (change: RowChange, db: Db): Promise<Fate> =>
   db.write(async (tx) => {
     const { dialect } = db;
     const run = (query: Sql): Promise<Rows> => tx.run(dialect.compile(query));
@@ -69,16 +78,25 @@ export const isCommitted = (change: RowChange, db: Db): Promise<boolean> =>
       case 'created': {
         await lockCreation(change.hash, tx, dialect);
         const hash = dialect.bind('string', change.hash);
-        return (await run(sql`select 1 from files where hash = ${hash} limit 1`)).length > 0;
+        const isStored = (await run(sql`select 1 from files where hash = ${hash} limit 1`)).length > 0;
+        return { kind: isStored ? 'committed' : 'undone', named: [] };
       }
       case 'deleted':
-        return (await lockFile(change.id, tx, dialect)) === null;
+        return { kind: (await lockFile(change.id, tx, dialect)) === null ? 'committed' : 'undone', named: [] };
       case 'replaced': {
-        const updatedAt = dialect.jsonValue('epoch', sql`updated_at`);
-        const id = dialect.bind('id', change.id);
-        const [row] = await run(sql`select ${updatedAt} from files where id = ${id}${dialect.forUpdate}`);
+        const row = await lockFile(change.id, tx, dialect);
         // a file that is gone was deleted later
-        return !row || Number(row[0]) >= change.version;
+        if (!row) return { kind: 'committed', named: [] };
+        const named = row.keys;
+        const { before, after } = change;
+        if (row.content !== before && row.content !== after) return { kind: 'superseded', named };
+        if (before !== after) return { kind: row.content === after ? 'committed' : 'undone', named };
+        // described alike, so either fits the row
+        const updatedAt = dialect.jsonValue('epoch', sql`updated_at`);
+        const [[time] = []] = await run(
+          sql`select ${updatedAt} from files where id = ${dialect.bind('id', change.id)}`,
+        );
+        return { kind: Number(time) >= change.version ? 'committed' : 'undone', named };
       }
       default:
         return never(change);

@@ -25,8 +25,8 @@ import {
 import {
   type FileRow,
   type Folder,
+  fateOf,
   findFolder,
-  isCommitted,
   lockCreation,
   nextFolder,
   readImageSettings,
@@ -101,7 +101,7 @@ export const newStoring = (deps: MediaDeps): Storing => {
   const journal = newJournal({
     root: deps.workDir,
     store,
-    isCommitted: (row) => isCommitted(row, db),
+    fateOf: (row) => fateOf(row, db),
     onFault,
   });
   const withStore = async <T>(work: () => Promise<T>): Promise<T> => {

@@ -148,6 +148,42 @@ describe.each(dialects)('uploads that fail on %s', (dialect) => {
     await world.close();
   });
 
+  it('UP8: a replacement that failed, and cannot be undone yet, is told from later changes of the row', async () => {
+    let isFailing = false;
+    const world = await newMediaWorld(dialect, {
+      store: (local) => ({
+        ...local,
+        put: async (key, object) => {
+          if (isFailing) throw new Error('the store is away');
+          await local.put(key, object);
+        },
+      }),
+    });
+    const replace = async (id: number, data: Blob | string, name: string) =>
+      (await world.send('POST', `/api/upload?id=${id}`, form([['files', data, name]]))).status;
+    const captioned = await world.stored(await png(600), 'captioned.png');
+    const replaced = await world.stored(await png(600), 'replaced.png');
+    const before = await contentsOf(world);
+    isFailing = true;
+    for (const { id } of [captioned, replaced]) expect(await replace(id, 'a text', 'a.txt')).toBe(503);
+    expect(world.leftovers().filter((it) => it.endsWith('.json'))).toHaveLength(2);
+    isFailing = false;
+    const info = form([], { fileInfo: JSON.stringify({ caption: 'new' }) });
+    expect((await world.send('POST', `/api/upload?id=${captioned.id}`, info)).status).toBe(200);
+    expect(await contentsOf(world)).toEqual(before);
+    const kept = await png(700);
+    expect(await replace(replaced.id, kept, 'b.png')).toBe(200);
+    const after = await contentsOf(world);
+    // as a process leaves it that has died
+    const uploads = path.join(world.dir, '.tmp/uploads');
+    const [own = ''] = fs.readdirSync(uploads).filter((it) => fs.statSync(path.join(uploads, it)).isDirectory());
+    fs.cpSync(path.join(uploads, own), path.join(uploads, 'dead'), { recursive: true });
+    await world.site.media.recover();
+    expect(fs.existsSync(path.join(uploads, 'dead'))).toBe(false);
+    expect(await contentsOf(world)).toEqual(after);
+    await world.close();
+  });
+
   it('UP9: what cannot be removed stays on record until the next start', async () => {
     let isFailing = true;
     const flaky = (local: Store): Store => ({

@@ -75,6 +75,8 @@ export interface MediaWorld {
   rows(): Promise<readonly string[]>;
   /** What is on the disk besides: files on their way and records. Claims are left out. */
   leftovers(): readonly string[];
+  /** Its folder. */
+  readonly dir: string;
   close(): Promise<void>;
 }
 
@@ -162,6 +164,7 @@ export const newMediaWorld = async (
       if (status !== 200) throw new Error(JSON.stringify(body));
       return (body as StoredFile[])[0]!;
     },
+    dir,
     files: () => filesBelow(uploadsDir),
     rows: async () => {
       const statement = db.dialect.compile(sql`select name from files order by id`);
