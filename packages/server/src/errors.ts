@@ -189,7 +189,9 @@ export const issueKinds = {
   'query.expected-names': query(() => 'expected a name or a list of names'),
   'query.expected-two-values': query(() => 'expected exactly two values, a lower and an upper bound'),
   'query.list-too-long': query<{ max: number }>(({ max }) => `more than ${max} values`),
-  'query.too-many-conditions': query<{ max: number }>(({ max }) => `more than ${max} conditions`),
+  'query.too-many-conditions': query<{ max: number }>(
+    ({ max }) => `more than ${max} conditions and steps through relations`,
+  ),
   'query.too-deep': query<{ max: number }>(({ max }) => `nested more than ${max} levels deep`),
   'query.too-many-selections': query<{ max: number }>(
     ({ max }) => `populate is too expensive: it selects more than ${max} relations`,

@@ -490,9 +490,10 @@ const definedIn = (variables: Readonly<Record<string, string | undefined>>): Rea
     Object.entries(variables).filter((it): it is [string, string] => it[1] !== undefined && it[1] !== ''),
   );
 
+/** Without the byte order mark of some editors, which would be a part of the first name. */
 const readText = (file: string): string => {
   try {
-    return fs.readFileSync(file, 'utf8');
+    return fs.readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
   } catch (fault) {
     throw new StartFault(`${file}: cannot be read: ${(fault as Error).message}`);
   }

@@ -4,6 +4,7 @@
  */
 import cluster, { type Worker as ClusterWorker } from 'node:cluster';
 import { once } from 'node:events';
+import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import { limits } from '../limits.js';
@@ -41,7 +42,7 @@ interface Place {
 
 /** Resolves when all workers serve; the process ends on SIGTERM, or if a worker of the first start exits. */
 export const supervise = async (dir: string, count: number): Promise<void> => {
-  const { env } = await readSetup(dir);
+  const { env } = await readSetup(path.resolve(dir));
   if (env.DATABASE_CLIENT === 'sqlite')
     throw new UsageFault(
       `--workers ${count}: one process serves a SQLite file, because several would wait for each other's writes. Leave out --workers, or use PostgreSQL.`,

@@ -25,6 +25,8 @@ const sendUpload = async (
   dir: string,
   store: Store,
 ): Promise<FastifyReply> => {
+  // names of files differ in case, unlike those of routes
+  if (!request.raw.url!.startsWith('/uploads/')) return sendIssues(reply, [issue('http.not-found', [])]);
   const found = await findFile(request.raw.url!, dir);
   if (found === null) return redirect(request.raw.url!, reply, store);
   const { statusCode, type, headers, stream } = await send(request.raw, encodeURI(found.file), { root: found.root });

@@ -172,6 +172,7 @@ const attributeFilter = (
     refuse(resolving, 'query.not-filterable', path, facts);
     return null;
   }
+  countSubquery(resolving, path);
   const related: Place = { type: step.target, state, isRoot: false };
   const member = objectFilter(resolving, related, node, path, depth + 1);
   return member && { kind: 'related', step, member };
@@ -358,9 +359,7 @@ const compare = (
   given: readonly { readonly value: DbValue; readonly blank: number | null }[],
   path: Path,
 ): Filter => {
-  resolving.conditions += 1;
-  if (resolving.conditions === limits.conditionsMax + 1)
-    refuse(resolving, 'query.too-many-conditions', path.slice(0, 1), { max: limits.conditionsMax });
+  countSubquery(resolving, path);
   return {
     kind: 'compare',
     attribute,
@@ -368,6 +367,12 @@ const compare = (
     values: given.map((it) => it.value),
     blanks: given.map((it) => it.blank),
   };
+};
+
+const countSubquery = (resolving: Resolving, path: Path): void => {
+  resolving.conditions += 1;
+  if (resolving.conditions === limits.conditionsMax + 1)
+    refuse(resolving, 'query.too-many-conditions', path.slice(0, 1), { max: limits.conditionsMax });
 };
 
 const operatorFacts = (key: string): Hint & { readonly name: string } => ({

@@ -47,7 +47,7 @@ export interface Resolving extends ResolveContext {
   readonly hidden: Map<string, HiddenAttribute>;
   /** Selections made so far; `limits.selectionsMax` bounds them. */
   selections: number;
-  /** Conditions made so far; `limits.conditionsMax` bounds them. */
+  /** Conditions and steps through relations made so far; `limits.conditionsMax` bounds them. */
   conditions: number;
   /** Types reached only through hidden attributes: no message suggests their names. */
   readonly unseen: Set<EntryType>;

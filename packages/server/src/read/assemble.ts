@@ -157,6 +157,7 @@ const renderNode = (
         member = members[taken++];
       }
       if (member !== undefined) inside += inside === '' ? member : `,${member}`;
+      checkSize(inside);
     }
     let text: string;
     if (isPlain) {
@@ -193,6 +194,7 @@ const renderEdge = (
     // several rows of a to-one link happen (races, imports): the first visible one wins (ST10)
     if (edge.shape === 'one') return whole;
     inside += inside === '' ? whole : `,${whole}`;
+    checkSize(inside);
   }
   if (edge.shape === 'one') return 'null';
   return inside === '' ? edge.empty : `[${inside}]`;
@@ -214,6 +216,7 @@ const renderMixed = (
     const whole = `{"${typeKey}":${nameText(uid, shape)},${text}}`;
     if (edge.shape === 'one') return whole;
     inside += inside === '' ? whole : `,${whole}`;
+    checkSize(inside);
   }
   if (edge.shape === 'one') return 'null';
   return inside === '' ? edge.empty : `[${inside}]`;
@@ -233,6 +236,11 @@ const inOrder = (ids: readonly number[], places: ReadonlyMap<number, number> | n
 /** Of a text as it is sent, whether it has a character for each byte or not. */
 const charactersIn = (text: string, { nests }: ReadShape): number =>
   nests ? Buffer.from(text, 'latin1').toString().length : text.length;
+
+/** The same of a text that grows, whose characters are not counted yet: each takes three bytes at most. V8 holds no text of 512 MB. */
+const checkSize = (text: string): void => {
+  if (text.length > 3 * limits.responseCharactersMax) checkLength(text.length);
+};
 
 /** Entries that contain each other grow with every level: stop before building a text larger than any response may be. */
 const checkLength = (characters: number): void => {

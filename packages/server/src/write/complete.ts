@@ -10,15 +10,24 @@ import type {
   ScalarAttribute,
 } from '../model/model.js';
 import { type Dialect, type Sql, type Statement, type Tx, withIds } from '../sql/dialect.js';
+import { type Change, namesOf, type PartChange } from './change.js';
 import { type OwnerKey, ownerKey } from './keys.js';
 import { readParts } from './parts.js';
 import type { Snapshot } from './snapshot.js';
 
-/** Issues for values missing from an entry and its stored components. @param checked names of attributes that need no check. */
+/** What has been checked of an entry or component: its values for these attributes, but of components that are named by id only what is given. */
+export interface CheckedNames {
+  readonly names: ReadonlySet<string>;
+  readonly parts: readonly PartChange[];
+}
+
+export const checkedIn = (change: Change): CheckedNames => ({ names: namesOf(change), parts: change.parts });
+
+/** Issues for values missing from an entry and its stored components. @param checked need no check. */
 export const missingInStored = async (
   type: EntryType,
   id: number,
-  checked: ReadonlySet<string>,
+  checked: CheckedNames,
   model: Model,
   tx: Tx,
   dialect: Dialect,
@@ -119,13 +128,14 @@ const inspect = (
   type: EntryType,
   id: number,
   path: readonly string[],
-  checked: ReadonlySet<string>,
+  { names, parts }: CheckedNames,
   inspection: Inspection,
 ): void => {
   const { stored, issues } = inspection;
+  for (const it of parts) inspectNamed(it, inspection);
   const values = stored.get(ownerKey(type.uid, id));
   for (const attribute of type.attributes.values()) {
-    if (checked.has(attribute.name)) continue;
+    if (names.has(attribute.name)) continue;
     const at = [...path, attribute.name];
     const value = values?.get(attribute.name) ?? null;
     switch (attribute.kind) {
@@ -164,6 +174,15 @@ const inspectPart = (
     if (!component || inspection.seen.has(key)) continue;
     inspection.seen.add(key);
     const at = attribute.shape === 'one' ? path : [...path, String(place)];
-    inspect(component, part.id, at, new Set(), inspection);
+    inspect(component, part.id, at, nothing, inspection);
   }
+};
+
+const nothing: CheckedNames = { names: new Set(), parts: [] };
+
+/** Components of the body that are merged into stored ones. Those that code has just made are complete. */
+const inspectNamed = ({ items }: PartChange, inspection: Inspection): void => {
+  for (const { id, change, path, ahead } of items)
+    if (id !== null && (ahead === null || ahead === 'own'))
+      inspect(change.type, id, path, checkedIn(change), inspection);
 };

@@ -66,6 +66,8 @@ export const localeOfNew = async (
 };
 
 const isLocale = async (given: string, { model, dialect, tx }: CheckContext): Promise<boolean> => {
+  // a text that PostgreSQL cannot hold
+  if (given.includes('\0')) return false;
   const { table } = typeOf(model, LOCALE_UID);
   const code = dialect.bind('string', given);
   return (
@@ -255,7 +257,7 @@ export const checkInherited = async (
   const attributes = inheritedBy(change);
   const inherited = new Set(attributes.map((it) => it.name));
   const others = new Set([...type.attributes.keys()].filter((name) => !inherited.has(name)));
-  const missing = isDraft ? [] : await missingInStored(type, source, others, model, tx, dialect);
+  const missing = isDraft ? [] : await missingInStored(type, source, { names: others, parts: [] }, model, tx, dialect);
   const parts = await partsOf(type, source, attributes, context);
   const components = groupBy(findParts({ type, from: source, attributes, parts }, context), (it) => it.type.uid);
   const rows = [

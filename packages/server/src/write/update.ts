@@ -5,9 +5,9 @@ import type { LeftOut } from '../query/lenient.js';
 import type { Cell } from '../sql/dialect.js';
 import { pipeline } from '../sql/pipeline.js';
 import { checkAhead, heldAhead } from './ahead.js';
-import { type Change, namesOf, readPublishedAt } from './change.js';
+import { type Change, readPublishedAt } from './change.js';
 import { checkChanges } from './checks.js';
-import { missingInStored } from './complete.js';
+import { checkedIn, missingInStored } from './complete.js';
 import { nextVersion, type StoredEntry } from './entry.js';
 import { checkShared, follow, readSiblings, sharedOf, siblingsLock } from './locales.js';
 import { readParts } from './parts.js';
@@ -104,7 +104,7 @@ export const prepareUpdate = async (
   const isPublishedNow =
     type.draftAndPublish && stored.publishedAt === null && publishedAt !== undefined && publishedAt !== null;
   if (isPublishedNow) {
-    const missing = await missingInStored(type, stored.id, namesOf(change), context.model, session.tx, dialect);
+    const missing = await missingInStored(type, stored.id, checkedIn(change), context.model, session.tx, dialect);
     if (missing.length > 0) return refuseAll(missing);
   }
   const { times } = write.byHooks;

@@ -67,6 +67,23 @@ describe('the command line', () => {
     expect(result.said).toMatch(said);
   });
 
+  it('start --workers reads a project of v4 in the current folder', async () => {
+    makeProject();
+    fs.writeFileSync(path.join(dir, 'package.json'), JSON.stringify({ dependencies: { '@strapi/strapi': '4.26.2' } }));
+    fs.mkdirSync(path.join(dir, 'config'), { recursive: true });
+    fs.writeFileSync(
+      path.join(dir, 'config/server.js'),
+      'module.exports = ({ env }) => ({ port: env.int("PORT", 1337) });',
+    );
+    const { code, said } = await run(['start', '--workers', '2']);
+    expect([code, said]).toEqual([2, expect.stringContaining('--workers 2: one process serves a SQLite file')]);
+  });
+
+  it('.env may begin with a byte order mark', () => {
+    fs.writeFileSync(path.join(dir, '.env'), '\uFEFFJWT_SECRET=a secret that is long enough');
+    expect(readEnvironment(dir, {}).JWT_SECRET).toBe('a secret that is long enough');
+  });
+
   it('a pipe whose reader has seen enough ends the command quietly', async () => {
     makeProject();
     const child = spawn(process.execPath, [main, 'check'], { cwd: dir });

@@ -36,6 +36,13 @@ describe('uploads', () => {
     fs.writeFileSync(file, text);
   };
 
+  it('RQ15: the folder is served by its own name only, which middlewares and proxies may look at', async () => {
+    put('named.txt');
+    expect((await get('/uploads/named.txt')).statusCode).toBe(200);
+    for (const url of ['/Uploads/named.txt', '/UPLOADS/named.txt'])
+      expect((await get(url)).json(), url).toEqual(notFound);
+  });
+
   it('RQ15: a folder created after the start is served', async () => {
     expect((await get('/uploads/late.txt')).json()).toEqual(notFound);
     put('late.txt');

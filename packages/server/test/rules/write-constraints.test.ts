@@ -317,6 +317,24 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       expect([status, [...paths].sort()]).toEqual([400, ['card.label', 'cards.0.label']]);
     });
 
+    it('DR8: publishing checks what the body does not say of components that it names by id', async () => {
+      const data = await complete({ publishedAt: null, card: { label: null }, cards: [{ label: null }] });
+      const created = await world.send('POST', '/api/forms?populate[card]=true&populate[cards]=true', { data });
+      const { id, attributes } = (
+        created.body as { data: { id: number; attributes: { card: { id: number }; cards: { id: number }[] } } }
+      ).data;
+      const [card, cards] = [{ id: attributes.card.id }, attributes.cards.map((it) => ({ id: it.id }))];
+      const publishedAt = new Date().toISOString();
+      const { status, paths } = await world.refused('PUT', `/api/forms/${id}`, { data: { publishedAt, card, cards } });
+      expect([status, [...paths].sort()]).toEqual([400, ['card.label', 'cards.0.label']]);
+      const labelled = {
+        publishedAt,
+        card: { ...card, label: 'a' },
+        cards: cards.map((it) => ({ ...it, label: 'b' })),
+      };
+      expect((await world.update('forms', id, labelled)).attributes['publishedAt']).toBe(publishedAt);
+    });
+
     it('DR7: an update that unpublishes and sets null is checked as a draft', async () => {
       const id = await form();
       expect((await world.update('forms', id, { publishedAt: null, title: null })).attributes).toMatchObject({

@@ -44,7 +44,7 @@ describe.each(dialects)('locales of writes on %s', (dialect) => {
 
   it('LO4: a locale that does not exist is a 400, and nothing is written', async () => {
     const unknown = "ApplicationError: This locale doesn't exist";
-    for (const locale of ['fr', 'DE', '', 'all', 5, true, { code: 'de' }])
+    for (const locale of ['fr', 'DE', '', 'all', 'de\0', 5, true, { code: 'de' }])
       expect([locale, await send('POST', '/api/notes', { locale })]).toMatchObject([
         locale,
         { status: 400, error: unknown },

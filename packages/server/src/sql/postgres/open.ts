@@ -393,8 +393,12 @@ const isGuardFault = (fault: unknown): fault is PostgresFault =>
 
 const endsSavepoint = ({ sql }: Statement): boolean => sql.startsWith('release savepoint');
 
+/** ICU knows neither SQL_ASCII (0) nor MULE_INTERNAL (7). */
 const collationStatement = fixedStatement(
-  `select collname from pg_collation where collname in ('und-x-icu', 'C.utf8', 'C.UTF-8') order by collname = 'und-x-icu' desc limit 1`,
+  `select collname from pg_collation, (select encoding from pg_database where datname = current_database()) d
+    where collname in ('und-x-icu', 'C.utf8', 'C.UTF-8') and collencoding in (-1, encoding)
+      and (collprovider <> 'i' or encoding not in (0, 7))
+    order by collname = 'und-x-icu' desc limit 1`,
 );
 const commit = fixedStatement('commit');
 const healthStatement = fixedStatement('select 1');
