@@ -381,6 +381,11 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     const makeMiddleware: MakeMiddleware = isTrial ? () => (_ctx, next) => next() : middlewareOf;
     const own = { dir, load, registry, strapi, ignored, faults, makeMiddleware };
     const listed = await globalsOf(config.tree['middlewares'], own);
+    /** The service may have been replaced, by an extension or later. */
+    const fetchUserNow = (): typeof findUser => {
+      const { fetchAuthenticatedUser = findUser } = plugins.service('users-permissions', 'user') ?? {};
+      return fetchAuthenticatedUser as typeof findUser;
+    };
     const globalsBeforeErrors = listed.beforeErrors === null ? 0 : globals.length + listed.beforeErrors;
     globals.push(...listed.globals);
     /** Those that routes name by `resolve`. */
@@ -401,6 +406,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       prefix: binding.prefix,
       native,
       isPlain: core.isPlain,
+      asksForUsers: () => fetchUserNow() !== findUser,
       isHeard: (plugin) => lifecycles.hearsAny((uid) => uid.startsWith(`${plugin}.`)),
       strapi,
       ignored,
@@ -414,10 +420,9 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       listeners,
       userReads: newUserReads({ model, entities, entityService, lifecycles, rest, reader: () => lateSite().reader }),
       rawCodes: plugins.rawCodes(),
-      // an extension may have replaced it
       findUser: (id) => {
-        const { fetchAuthenticatedUser = findUser } = plugins.service('users-permissions', 'user') ?? {};
-        return (fetchAuthenticatedUser as typeof findUser)(id);
+        const fetchUser = fetchUserNow();
+        return fetchUser(id);
       },
       findAdministrator: (id) =>
         query(ADMIN_UID).findOne({ where: { id }, select: administratorFields, populate: ['roles'] }),

@@ -118,6 +118,7 @@ const files = {
       return { ...service, async fetchAuthenticatedUser(id) {
         const { request } = strapi.requestContext.get();
         if (request.get('x-fail')) throw new Error('no users today');
+        if (request.get('x-hide')) return null;
         return service.fetchAuthenticatedUser(id);
       } };
     };
@@ -146,6 +147,21 @@ const refusal = (status: number, name: string, message: string, details: object 
 const missing = refusal(404, 'NotFoundError', 'Not Found');
 
 describe.each(dialects)('on %s', (dialect) => {
+  it('without them, a replaced fetchAuthenticatedUser decides on every route which users there are', async () => {
+    const served = await serveCode(dialect, files);
+    const { body } = await served.json('POST', '/api/auth/local', { identifier: 'ann', password: 'password' });
+    const ann = { authorization: `Bearer ${(body as { jwt: string }).jwt}` };
+    for (const [method, at, data] of [
+      ['GET', '/api/articles'],
+      ['POST', '/api/articles', { data: { title: 'x' } }],
+      ['GET', '/api/users/me'],
+    ] as const) {
+      expect([at, (await served.json(method, at, data, ann)).status]).toEqual([at, 200]);
+      expect([at, (await served.json(method, at, data, { ...ann, 'x-hide': '1' })).status]).toEqual([at, 401]);
+    }
+    await served.close();
+  });
+
   describe('global middlewares', () => {
     let served: CodeProject;
     let ann: { readonly authorization: string };

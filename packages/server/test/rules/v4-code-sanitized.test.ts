@@ -1,6 +1,7 @@
 /** What `sanitizeQuery` takes out of a query is the client's alone, and what it cannot take out is a 400, never a 500. */
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { limits } from '../../src/limits.js';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 
@@ -59,7 +60,8 @@ const files = {
 };
 
 const nested = (levels: number): string => '[$or][0]'.repeat(levels);
-const many = (at: string): string => Array.from({ length: 210 }, (_it, i) => `${at}[$or][${i}][id]=${i + 1}`).join('&');
+const many = (at: string): string =>
+  Array.from({ length: limits.conditionsMax + 10 }, (_it, i) => `${at}[$or][${i}][id]=${i + 1}`).join('&');
 /** More than a query may have, by the parameter that is refused for it. */
 const bounds = [
   ['filters', many('filters')],

@@ -62,6 +62,8 @@ export interface RouteTable {
 export interface RouteDeps extends ChainDeps {
   /** Whether hooks of the project hear of a plugin's content types: they are told whose request it is. */
   readonly isHeard: (plugin: string) => boolean;
+  /** Whether code decides which users there are: it is asked on every route, whatever else answers there. */
+  readonly asksForUsers: () => boolean;
   /** `/api`. */
   readonly prefix: string;
   readonly warn: (text: string) => void;
@@ -211,7 +213,8 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
     return {
       find: (method) => {
         const first = findAny(method);
-        if (!first || (first.route.isNative && !deps.isHeard(first.route.namespace))) return null;
+        if (!first || deps.asksForUsers()) return first;
+        if (first.route.isNative && !deps.isHeard(first.route.namespace)) return null;
         const { plain } = first.route;
         // code may wrap an action of the core at any time
         return plain && registry.isCoreAction(plain.uid, plain.action) && deps.isPlain(plain.uid, plain.action)
