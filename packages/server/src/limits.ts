@@ -18,7 +18,7 @@ export const limits = {
   /** Values of one `$in` or `$notIn` list. Above: 400 (FL17). */
   inListMax: 1_000,
   /** Conditions in one request's filters, and steps through relations to them. Each may cost one subquery. Above: 400. */
-  conditionsMax: 400,
+  conditionsMax: 300,
   /** Steps through relations in one sort key. Each is a join. Above: 400 (RQ18). */
   sortStepsMax: 10,
   /** Distinct sort keys of one list. Above: 400. */
