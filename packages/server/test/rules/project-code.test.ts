@@ -307,6 +307,33 @@ describe('start', () => {
     expect(kindOf(file, source)).toBe('guard');
   });
 
+  it.each([
+    `const c = strapi.controller('api::item.item'); const f = c.find; c.find = async (ctx) => f(ctx);`,
+    `const svc = strapi.service(uid); svc.find = async (params) => ({ ...params, filters: { hidden: false } });`,
+    `strapi.service(uid).find = async () => ({ results: [], pagination: {} });`,
+    `const app = strapi.server.app; app.use(async (ctx) => ctx.throw(403));`,
+    `const a = strapi.plugin('users-permissions').controller('auth'); a.callback = async (ctx) => ctx.badRequest('otp');`,
+    `strapi.plugin('users-permissions').services.user.fetchAuthenticatedUser = async () => null;`,
+    `const c = strapi.controllers; for (const k in c) c[k].find = hidden;`,
+    `Object.assign(strapi.controllers[uid], { find });`,
+    `strapi.contentTypes[uid].attributes.title.private = true;`,
+    `strapi.contentTypes[uid].options.privateAttributes = ['title'];`,
+    `strapi.config.set('api.responses.privateAttributes', ['title']);`,
+    `for (const r of all) r.config = { ...r.config, policies: ['global::own'] };`,
+    `strapi.server.httpServer.prependListener('request', closed);`,
+  ])('what guards others is seen by any spelling: %s', (text) => {
+    expect(kindOf('src/index.js', `module.exports = { register({ strapi }) { ${text} } };`)).toBe('guard');
+  });
+
+  it.each([
+    `const svc = strapi.plugin('shop').service('sums'); const { total } = await svc.sum(); return total;`,
+    `strapi.service('api::book.book').find({}); const found = strapi.controllers['api::book.book'];`,
+    `strapi.server.app.keys; strapi.server.httpServer.on('listening', tell);`,
+    `module.exports.services = { sums }; module.exports.config = { default: {} };`,
+  ])('what only uses others is none: %s', (text) => {
+    expect(kindOf('src/index.js', `module.exports = { register({ strapi }) { ${text} } };`)).toBe('code');
+  });
+
   it('a route file in JSON without guards is code', () => {
     expect(kindOf('src/api/book/routes/book.json', '{"routes":[{"path":"/b","config":{"policies":[]}}]}')).toBe('code');
   });

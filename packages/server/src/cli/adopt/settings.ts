@@ -11,7 +11,7 @@ import {
   type OtherClient,
   unsupportedDatabase,
 } from '../v4project/database.js';
-import { readV4Settings, type V4Setting } from '../v4project/settings.js';
+import { readV4Settings, type V4Setting, valueIn } from '../v4project/settings.js';
 import { objectAt, textAt, valueAt } from '../v4project/values.js';
 import type { Obstacle, Setting, Variable } from './report.js';
 import type { ConfigPart, V4Config } from './v4-config.js';
@@ -205,20 +205,21 @@ export const unfitSecretsOf = (config: V4Config): readonly UnfitSecret[] => {
 // ---- settings
 
 /** v4's settings as far as they decide what clients see, and what they are here. @param own as it is obeyed. */
-export const compareSettings = (settings: readonly V4Setting[], own: Config): readonly Setting[] =>
-  settings.flatMap(({ v4Name, v4, verdict, target, note }): readonly Setting[] => {
+export const compareSettings = (settings: readonly V4Setting[], own: Config): readonly Setting[] => {
+  const targets = settings.flatMap(({ target }) => (target?.kind === 'config' ? [target] : []));
+  return settings.flatMap(({ v4Name, v4, verdict, target, note }): readonly Setting[] => {
     if (verdict === 'not needed') return [];
     if (verdict === 'not supported')
       return [{ name: null, v4Name, v4, dovetail: null, state: 'without', note: note ?? 'it is not known here' }];
     if (target?.kind !== 'config') return [];
     const { name, value } = target;
+    const isSame = isDeepStrictEqual(valueIn(targets, target), valueAtPath(own, name) ?? null);
     const dovetail = valueAtPath(own, name) ?? null;
     const isExposing = name === 'api.responses.privateAttributes' && Array.isArray(value) && value.length > 0;
     const why = isExposing ? 'without it these attributes are shown to everyone' : note;
-    return [
-      { name, v4Name, v4: value, dovetail, state: isDeepStrictEqual(value, dovetail) ? 'same' : 'set', note: why },
-    ];
+    return [{ name, v4Name, v4: value, dovetail, state: isSame ? 'same' : 'set', note: why }];
   });
+};
 
 /** What the files of `config/` say, as far as they can be evaluated. @param ignoreCode files and folders that the start leaves out. */
 export const settingsOf = (dir: string, config: V4Config, ignoreCode: readonly string[]): readonly V4Setting[] =>
@@ -235,6 +236,7 @@ export const settingsOf = (dir: string, config: V4Config, ignoreCode: readonly s
 /** The object for dovetail.config.json that makes all of them the same; null if they are. */
 export const configFor = (settings: readonly Setting[]): object | null => {
   const root: Record<string, unknown> = {};
+  const all = settings.flatMap(({ name, v4 }) => (name === null ? [] : [{ name, value: v4 }]));
   for (const { name, v4, state } of settings) {
     if (state !== 'set' || name === null) continue;
     const keys = name.split('.');
@@ -243,7 +245,7 @@ export const configFor = (settings: readonly Setting[]): object | null => {
       at[key] ??= {};
       at = at[key] as Record<string, unknown>;
     }
-    at[keys.at(-1)!] = v4;
+    at[keys.at(-1)!] = valueIn(all, { name, value: v4 });
   }
   return Object.keys(root).length === 0 ? null : root;
 };

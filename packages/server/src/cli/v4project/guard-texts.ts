@@ -26,6 +26,36 @@ const replacesActions = new RegExp(
   String.raw`\bcontrollers${member}{2,}${assigned}|\bcontroller\s*\([^()]*\)${member}+${assigned}`,
 );
 
+/** The same of services; those of a plugin's own have one name less. */
+const replacesServices = new RegExp(
+  String.raw`\bservices${member}{2,}${assigned}|\bservice\s*\([^()]*\)${member}+${assigned}`,
+);
+
+/** `Object.assign(strapi.controllers[uid], …)`, and the configuration of a route. */
+const mergesInto = /\bObject\s*\.\s*assign\s*\(\s*[\w$.?()'"`:\s[\]-]*\b(?:controllers?|services?|config)\b/;
+const replacesRouteConfig = new RegExp(String.raw`\.\s*config${assigned}\s*\{[^;]*\b(?:policies|middlewares|auth)\b`);
+
+/** Koa's application and its middlewares, by whatever name they are used afterwards; `app.keys` and the like are settings. */
+const reachesApp =
+  /\bserver\s*\??\.\s*(?:app|router)\b(?!\s*\??\.\s*(?:keys|proxy|env|on|emit)\b)|\.\s*middleware\s*\??\.\s*(?:push|unshift|splice)\b|\bhttpServer\b[^;]*\b(?:prepend|remove(?:All)?|add)?[Ll]isteners?\b/;
+
+/** What responses show of attributes. */
+const hidesAttributes = new RegExp(
+  String.raw`(?:\.\s*private|\[\s*['"\x60]private['"\x60]\s*\]|\bprivateAttributes)${assigned}|\bset\s*\(\s*['"\x60]api\.responses\b`,
+);
+
+/** Where a variable for a controller or service is declared, and how far behind it what is done with it is looked for. */
+const holder = new RegExp(
+  String.raw`\b(?:const|let|var)\s+([\w$]+)\s*=\s*[\w$.?\s()'\x22\x60-]*\b(?:controllers?|services?)\b${member}*\s*(?:;|,|\n|\b(?:const|let|var)\b|$)`,
+  'g',
+);
+const reachOfHolder = 2000;
+const replacesByVariable = (text: string): boolean =>
+  [...text.matchAll(holder)].some(({ 0: { length }, 1: name = '', index }) => {
+    const behind = text.slice(index + length, index + length + reachOfHolder);
+    return new RegExp(String.raw`(?<![\w$.])${name.replaceAll('$', '\\$')}${member}+${assigned}`).test(behind);
+  });
+
 /** What stands behind every request, whoever declares its route. */
 const changesRegistries =
   /\bcontainer\s*\??\.\s*get\s*\(\s*['"`](?:auth|controllers|services|policies)['"`]|\bsanitizers\s*\??\.\s*(?:get|add|set)\b|\bget\s*\(\s*['"`]sanitizers['"`]/;
@@ -46,6 +76,12 @@ export const guardsOthers = (text: string): boolean =>
   addsMiddlewares.test(text) ||
   changesRouteGuards.test(text) ||
   replacesActions.test(text) ||
+  replacesServices.test(text) ||
+  replacesByVariable(text) ||
+  mergesInto.test(text) ||
+  replacesRouteConfig.test(text) ||
+  reachesApp.test(text) ||
+  hidesAttributes.test(text) ||
   changesRegistries.test(text);
 
 /** The same of the server of a plugin: hooks of its own content types guard nothing of others, those that it subscribes may. */

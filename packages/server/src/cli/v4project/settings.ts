@@ -767,16 +767,22 @@ const isGiven = (name: string, given: (name: string) => boolean, names: readonly
 export const configTargets = (
   settings: readonly V4Setting[],
   isInConfig: (name: string) => boolean,
-): readonly { readonly name: string; readonly value: unknown }[] => {
+): readonly NamedValue[] => {
   const all = settings.flatMap(({ target }) => (target?.kind === 'config' ? [target] : []));
   const names = all.map((it) => it.name);
   const wanted = all.filter(({ name }) => !isGiven(name, isInConfig, names));
-  return wanted.map((it) => {
-    const choose = chosen[it.name];
-    return choose
-      ? { ...it, value: choose(...wanted.flatMap(({ name, value }) => (name === it.name ? [Number(value)] : []))) }
-      : it;
-  });
+  return wanted.map((it) => ({ ...it, value: valueIn(wanted, it) }));
+};
+
+interface NamedValue {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** What counts under the name of a setting, of which v4 may have several. */
+export const valueIn = (all: readonly NamedValue[], { name, value }: NamedValue): unknown => {
+  const choose = chosen[name];
+  return choose ? choose(...all.flatMap((it) => (it.name === name ? [Number(it.value)] : []))) : value;
 };
 
 /** Which of several bounds counts. */
