@@ -603,6 +603,14 @@ describe('what is not obeyed', () => {
       /plugins\.my-auth: the package my-auth does not run: once nothing depends on it, list it in dovetail\.config, project: \{ ignoreCode: \['my-auth'\] \}; it may restrict/,
     ],
     [
+      'a plugin of another folder that adds middlewares',
+      {
+        'config/plugins.js': `module.exports = { acl: { enabled: true, resolve: require('path').join(__dirname, '../local/acl') } };`,
+        'local/acl/strapi-server.js': `module.exports = { register: ({ strapi }) => strapi.server.use(async (ctx) => ctx.forbidden()) };`,
+      },
+      /plugins\.acl: the package local\/acl does not run: once nothing depends on it, list it in dovetail\.config, project: \{ ignoreCode: \['local\/acl'\] \}; it may restrict/,
+    ],
+    [
       'an origin that cannot be read',
       { 'config/middlewares.js': file([{ name: 'strapi::cors', config: { origin: { shop: true } } }]) },
       /middlewares\.strapi::cors\.origin: the value has another form than is read/,

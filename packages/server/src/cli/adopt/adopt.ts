@@ -104,7 +104,12 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
       cure: 'Mend the files, or set the variables that they need.',
     });
   const withPlugins = (): readonly V4Setting[] =>
-    withPackages(v4Settings, v4.part('plugins').value, findPackages(project.dir), new Set(ignoreCode));
+    withPackages(
+      v4Settings,
+      v4.part('plugins').value,
+      findPackages(project.dir, v4.part('plugins').value),
+      new Set(ignoreCode),
+    );
   const guards = isRead ? settingGuards(withPlugins(), given) : [];
   if (guards.length > 0)
     obstacles.push({

@@ -27,7 +27,7 @@ import {
   routerCall,
 } from './core-code.js';
 import { changesReads as changesReadsBy, guardsOthers, replacesControllers } from './guard-texts.js';
-import { findPackages } from './plugins.js';
+import { findPackages, isPluginFolder } from './plugins.js';
 import { filesAt, foldersAt, isCode, listed, skipped, textOf } from './project-files.js';
 
 export interface CodeFile {
@@ -180,6 +180,8 @@ export const findCode = (
   for (const name of ignoring) {
     if (middlewareNames.includes(name) || names.some((file) => covers(name, file)) || packageNames().includes(name))
       continue;
+    // one that config/plugins places elsewhere
+    if (isPluginFolder(projectDir, name)) continue;
     const [what, near] = name.includes('::')
       ? ['middleware of config/middlewares', middlewareNames]
       : ['code file', [...names, ...packageNames()]];
@@ -210,7 +212,7 @@ export const findCode = (
         absent: [],
       };
     // wherever it is, a plugin is judged as one, and so is a middleware
-    const placeOfPlugin = file.startsWith('src/') || !plugins.isEnabled(file) ? file : `src/plugins/${file}`;
+    const placeOfPlugin = /^(?:src|config)\//.test(file) || !plugins.isEnabled(file) ? file : `src/plugins/${file}`;
     const isResolved = middlewares.has(file) && !runs.test(file);
     const place = isResolved ? `src/middlewares/${path.posix.basename(file)}` : placeOfPlugin;
     const source = textOf(projectDir, file);

@@ -53,7 +53,7 @@ const openV4 = async (
   );
   const { tree } = opened.config;
   const found = readV4Settings({ dir, ignored, part: (name) => tree[name] });
-  const settings = withPackages(found, tree['plugins'], findPackages(dir), ignored);
+  const settings = withPackages(found, tree['plugins'], findPackages(dir, tree['plugins']), ignored);
   return { opened, settings, guards: settingGuards(settings, { given }), asksOrigin: asksOrigin(settings, { given }) };
 };
 

@@ -55,6 +55,7 @@ export const findPlugins = (dir: string, dependencies: ReadonlyMap<string, strin
 export interface InstalledPlugin {
   /** As `config/plugins` knows it. */
   readonly name: string;
+  /** Of one that `config/plugins` places elsewhere, its folder, relative to the project's. */
   readonly packageName: string;
   /** Null if it is not found, so that nothing tells what it does; else whether it may refuse requests, or narrow what they find. */
   readonly mayGuard: boolean | null;
@@ -67,24 +68,45 @@ export interface FoundPackages {
   readonly unknown: readonly string[];
 }
 
-/** Those that the project's package.json names, by what their package says, or else by its name. */
-export const findPackages = (dir: string): FoundPackages => {
+/**
+ * Those that the project's package.json names, by what their package says, or else by its name, and guards that `config/plugins`
+ * places outside of `src/plugins`, whose files are looked at one by one.
+ */
+export const findPackages = (dir: string, configured: unknown = {}): FoundPackages => {
   const { dependencies = {} } = readPackage(dir);
   const names = Object.keys(dependencies).filter((it) => !it.startsWith('@strapi/'));
   const found = names.map((packageName) => ({ packageName, folder: packageFolder(dir, packageName) }));
   return {
-    plugins: found.flatMap(({ packageName, folder }): readonly InstalledPlugin[] => {
-      const name = folder === null ? nameByPackage(packageName) : pluginName(dir, packageName);
-      return name === null
-        ? []
-        : [{ name, packageName, mayGuard: folder === null ? null : !noGuards.has(packageName) && mayGuard(folder) }];
-    }),
+    plugins: [
+      ...found.flatMap(({ packageName, folder }): readonly InstalledPlugin[] => {
+        const name = folder === null ? nameByPackage(packageName) : pluginName(dir, packageName);
+        return name === null
+          ? []
+          : [{ name, packageName, mayGuard: folder === null ? null : !noGuards.has(packageName) && mayGuard(folder) }];
+      }),
+      ...placedGuards(dir, configured),
+    ],
     unknown: found
       .filter(({ packageName, folder }) => folder === null && nameByPackage(packageName) === null)
       .map(({ packageName }) => packageName)
       .filter((it) => !noPlugin.test(it)),
   };
 };
+
+const placedGuards = (dir: string, configured: unknown): readonly InstalledPlugin[] =>
+  Object.entries(configured ?? {}).flatMap(([name, it]): readonly InstalledPlugin[] => {
+    const { resolve } = (it ?? {}) as { readonly resolve?: unknown };
+    if (typeof resolve !== 'string') return [];
+    const place = path.resolve(dir, resolve);
+    // `require.resolve('…/package.json')` is a file
+    const folder = fs.statSync(place, { throwIfNoEntry: false })?.isFile() ? path.dirname(place) : place;
+    const packageName = path.relative(dir, folder).split(path.sep).join('/');
+    return packageName.startsWith('src/plugins/') || !mayGuard(folder) ? [] : [{ name, packageName, mayGuard: true }];
+  });
+
+/** Whether a folder, relative to the project's, has the server of a plugin. */
+export const isPluginFolder = (dir: string, folder: string): boolean =>
+  serverPlaces.some((it) => fs.existsSync(path.resolve(dir, folder, it)));
 
 /** Their text looks like that of guards, but they only reshape responses, or populate more of what the caller may see. */
 const noGuards: ReadonlySet<string> = new Set(['strapi-plugin-populate-deep', 'strapi-plugin-transformer']);
@@ -114,13 +136,11 @@ const pluginName = (dir: string, packageName: string): string | null => {
   return strapi?.kind === 'plugin' ? String(strapi.name ?? packageName) : null;
 };
 
+const serverPlaces = ['strapi-server.js', 'server', 'dist/server', 'dist/strapi-server.js'];
+
 /** Whether the text of its server shows guards. Of all its files at once: what one subscribes may be written in another. */
 const mayGuard = (folder: string): boolean =>
-  pluginGuards(
-    ['strapi-server.js', 'server', 'dist/server', 'dist/strapi-server.js']
-      .flatMap((place) => textsBelow(path.join(folder, place)))
-      .join('\n'),
-  );
+  pluginGuards(serverPlaces.flatMap((place) => textsBelow(path.join(folder, place))).join('\n'));
 
 const textsBelow = (place: string): readonly string[] => {
   const found = fs.statSync(place, { throwIfNoEntry: false });
