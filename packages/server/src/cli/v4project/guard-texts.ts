@@ -32,12 +32,14 @@ const replacesServices = new RegExp(
 );
 
 /** `Object.assign(strapi.controllers[uid], …)`, and the configuration of a route. */
-const mergesInto = /\bObject\s*\.\s*assign\s*\(\s*[\w$.?()'"`:\s[\]-]*\b(?:controllers?|services?|config)\b/;
-const replacesRouteConfig = new RegExp(String.raw`\.\s*config${assigned}\s*\{[^;]*\b(?:policies|middlewares|auth)\b`);
+const mergesInto = /\bObject\s*\.\s*assign\s*\(\s*[\w$.?()'"`:\s[\]-]{0,200}\b(?:controllers?|services?|config)\b/;
+const replacesRouteConfig = new RegExp(
+  String.raw`\.\s*config${assigned}\s*\{[^;]{0,300}\b(?:policies|middlewares|auth)\b`,
+);
 
 /** Koa's application and its middlewares, by whatever name they are used afterwards; `app.keys` and the like are settings. */
 const reachesApp =
-  /\bserver\s*\??\.\s*(?:app|router)\b(?!\s*\??\.\s*(?:keys|proxy|env|on|emit)\b)|\.\s*middleware\s*\??\.\s*(?:push|unshift|splice)\b|\bhttpServer\b[^;]*\b(?:prepend|remove(?:All)?|add)?[Ll]isteners?\b/;
+  /\bserver\s*\??\.\s*(?:app|router)\b(?!\s*\??\.\s*(?:keys|proxy|env|on|emit)\b)|\.\s*middleware\s*\??\.\s*(?:push|unshift|splice)\b|\bhttpServer\b[^;]{0,300}\b(?:prepend|remove(?:All)?|add)?[Ll]isteners?\b/;
 
 /** What responses show of attributes. */
 const hidesAttributes = new RegExp(
@@ -46,7 +48,7 @@ const hidesAttributes = new RegExp(
 
 /** Where a variable for a controller or service is declared, and how far behind it what is done with it is looked for. */
 const holder = new RegExp(
-  String.raw`\b(?:const|let|var)\s+([\w$]+)\s*=\s*[\w$.?\s()'\x22\x60-]*\b(?:controllers?|services?)\b${member}*\s*(?:;|,|\n|\b(?:const|let|var)\b|$)`,
+  String.raw`\b(?:const|let|var)\s+([\w$]+)\s*=\s*[\w$.?\s()'\x22\x60-]{0,300}\b(?:controllers?|services?)\b${member}*\s*(?:;|,|\n|\b(?:const|let|var)\b|$)`,
   'g',
 );
 const reachOfHolder = 2000;
