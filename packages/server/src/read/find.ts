@@ -250,7 +250,11 @@ export const newReader = (
     const shown: Query = drafts
       ? { ...query.value, selection: { ...selection, state: 'preview', filter } }
       : query.value;
-    return ok({ query: shown, plan: planRead(shown, { form: request.form, ...options }) });
+    const plan = planRead(shown, { form: request.form, ...options });
+    // compiling takes the server's thread, whatever is read afterwards
+    const max = limits.distinctSelectionsMax;
+    if (plan.shape.nodes.length > max) return refused(issue('query.too-many-selections', ['populate'], { max }));
+    return ok({ query: shown, plan });
   };
 
   const prepare = (request: ReadRequest, context: ResolveContext): Result<PreparedRead> => {

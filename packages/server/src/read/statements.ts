@@ -1,6 +1,6 @@
 /** `ReadShape` to statements, once per shape. Their number depends on the shape only, never on the data. */
 import { sql } from 'kysely';
-import { bug, issue, Refusal } from '../errors.js';
+import { bug } from '../errors.js';
 import { limits } from '../limits.js';
 import { slotParameter } from '../sql/compile.js';
 import type { Dialect, Sql, Statement } from '../sql/dialect.js';
@@ -82,10 +82,7 @@ export const anchorOrder = ({ sort }: ReadShape): string | null => {
   return sort.every(isInOrder) ? sort.map(({ column: name, direction }) => `${name} ${direction}`).join() : null;
 };
 
-/** Throws `Refusal`: compiling takes the server's thread, whatever is read afterwards. */
 export const compileRead = (shape: ReadShape, dialect: Dialect): CompiledRead => {
-  const max = limits.distinctSelectionsMax;
-  if (shape.nodes.length > max) throw new Refusal(issue('query.too-many-selections', ['populate'], { max }));
   const isLong = shape.slice !== null && shape.slice.rowsMax > limits.shortRowsMax;
   const isOneRow = shape.nests && isWhole(rootOf(shape)) && !isLong;
   const compiled = isOneRow ? compileWhole(shape, dialect) : compileBatches(shape, isLong, dialect);

@@ -5,7 +5,8 @@ import { serveInProcess } from '../world/process.js';
 import { dialects, projectDir, useWorld } from '../world/world.js';
 
 const HEAP_MB = 512;
-const CONDITIONS = 190;
+// each takes a step through a relation
+const CONDITIONS = 140;
 const URLS = 1_200;
 
 const conditions = (filters: string, column: string, n: number): string =>
