@@ -25,7 +25,7 @@ const sendUpload = async (
   dir: string,
   store: Store,
 ): Promise<FastifyReply> => {
-  // names of files differ in case, unlike those of routes
+  // the router ignores case, and middlewares and proxies that guard the folder look at its name
   if (!request.raw.url!.startsWith('/uploads/')) return sendIssues(reply, [issue('http.not-found', [])]);
   const found = await findFile(request.raw.url!, dir);
   if (found === null) return redirect(request.raw.url!, reply, store);

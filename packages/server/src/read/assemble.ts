@@ -237,7 +237,7 @@ const inOrder = (ids: readonly number[], places: ReadonlyMap<number, number> | n
 const charactersIn = (text: string, { nests }: ReadShape): number =>
   nests ? Buffer.from(text, 'latin1').toString().length : text.length;
 
-/** The same of a text that grows, whose characters are not counted yet: each takes three bytes at most. V8 holds no text of 512 MB. */
+/** Stops a text that grows before V8 does, at 512 MB. Its characters are not counted yet: each takes three bytes at most. */
 const checkSize = (text: string): void => {
   if (text.length > 3 * limits.responseCharactersMax) checkLength(text.length);
 };

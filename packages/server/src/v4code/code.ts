@@ -420,10 +420,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       listeners,
       userReads: newUserReads({ model, entities, entityService, lifecycles, rest, reader: () => lateSite().reader }),
       rawCodes: plugins.rawCodes(),
-      findUser: (id) => {
-        const fetchUser = fetchUserNow();
-        return fetchUser(id);
-      },
+      findUser: (id) => fetchUserNow()(id),
       findAdministrator: (id) =>
         query(ADMIN_UID).findOne({ where: { id }, select: administratorFields, populate: ['roles'] }),
       globals,

@@ -15,7 +15,7 @@ import { type OwnerKey, ownerKey } from './keys.js';
 import { readParts } from './parts.js';
 import type { Snapshot } from './snapshot.js';
 
-/** What has been checked of an entry or component: its values for these attributes, but of components that are named by id only what is given. */
+/** Attributes of an entry or component that the body gives, and so have been checked; of components that it names by id, only what it gives. */
 export interface CheckedNames {
   readonly names: ReadonlySet<string>;
   readonly parts: readonly PartChange[];
@@ -180,7 +180,7 @@ const inspectPart = (
 
 const nothing: CheckedNames = { names: new Set(), parts: [] };
 
-/** Components of the body that are merged into stored ones. Those that code has just made are complete. */
+/** Components of the body that are merged into stored ones of the entry. Those that code has made by itself are not among them. */
 const inspectNamed = ({ items }: PartChange, inspection: Inspection): void => {
   for (const { id, change, path, ahead } of items)
     if (id !== null && (ahead === null || ahead === 'own'))

@@ -1,6 +1,4 @@
 /** Statements on PostgreSQL run under the same settings whether or not they have a transaction, and behind a pooler too. */
-import { sql } from 'kysely';
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixedStatement } from '../../src/sql/compile.js';
 import { type Db, type ReadProgram, type Rows, readRows } from '../../src/sql/dialect.js';
@@ -45,28 +43,6 @@ describe('settings of a direct connection', () => {
     await db.runAlone(fixedStatement('select 1'));
     // on the same connection: requests one after the other share one
     expect(await db.read(() => readRows(settings))).toEqual(usual);
-  });
-});
-
-describe('a database whose encoding ICU does not know', () => {
-  it('compares texts without regard to case all the same', async () => {
-    const database = await newDatabase('postgres');
-    const url = new URL(database.env['DATABASE_URL']!);
-    const name = `${url.pathname.slice(1)}_ascii`;
-    const admin = new Client(url.href);
-    await admin.connect();
-    await admin.query(`create database ${name} template template0 locale 'C' encoding 'SQL_ASCII'`);
-    url.pathname = `/${name}`;
-    const db = await openPostgres(url.href);
-    try {
-      const isEqual = sql`select ${db.dialect.fold(sql`'OPEN'`)} = 'open'`;
-      expect(await db.read(() => readRows(db.dialect.compile(isEqual)))).toEqual([[true]]);
-    } finally {
-      await db.close();
-      await admin.query(`drop database ${name} with (force)`);
-      await admin.end();
-      await database.drop();
-    }
   });
 });
 

@@ -277,6 +277,19 @@ describe('a project with plugins, extensions and policies', () => {
     expect(report.serve).toMatchObject({ variables: [], config: null });
   });
 
+  it('of several bounds of bodies the greatest counts, so nothing has to be set', async () => {
+    const limits = { jsonLimit: '3mb', formLimit: '10mb', textLimit: '2mb' };
+    const { dir } = await open(
+      'sqlite',
+      {
+        ...withCode,
+        'config/middlewares.js': `module.exports = [{ name: 'strapi::body', config: ${JSON.stringify(limits)} }];`,
+      },
+      starterRows,
+    );
+    expect((await inspect(dir, plain)).serve?.config).toBe(null);
+  });
+
   it('routes and actions with `auth: false` are open to anyone, in whatever order their keys are', async () => {
     const { dir } = await open(
       'sqlite',

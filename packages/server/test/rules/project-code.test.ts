@@ -329,7 +329,9 @@ describe('start', () => {
     `const svc = strapi.plugin('shop').service('sums'); const { total } = await svc.sum(); return total;`,
     `strapi.service('api::book.book').find({}); const found = strapi.controllers['api::book.book'];`,
     `strapi.server.app.keys; strapi.server.httpServer.on('listening', tell);`,
-    `module.exports.services = { sums }; module.exports.config = { default: {} };`,
+    `module.exports.services = { sums }; module.exports.config = { default: { auth: true } };`,
+    `const config = Object.assign(config, defaults); const { privateAttributes = [] } = strapi.config.get('api.responses');`,
+    `const privateAttributes = contentTypes.getPrivateAttributes(model);`,
   ])('what only uses others is none: %s', (text) => {
     expect(kindOf('src/index.js', `module.exports = { register({ strapi }) { ${text} } };`)).toBe('code');
   });

@@ -626,6 +626,17 @@ describe('what is not obeyed', () => {
     expect(fs.existsSync(path.join(dir, '.env'))).toBe(false);
   });
 
+  it('a package that config/plugins names by its folder, too, is listed once', async () => {
+    const resolve = `require('path').join(__dirname, '../node_modules/my-auth')`;
+    writeFiles(dir, {
+      ...sound,
+      ...installed,
+      'config/plugins.js': `module.exports = { 'my-auth': { enabled: true, resolve: ${resolve} } };`,
+      'dovetail.config.json': { project: { ignoreCode: ['my-auth'] } },
+    });
+    expect((await openProject(dir)).v4.guards).toEqual([]);
+  });
+
   describe('a global middleware', () => {
     const named =
       "'strapi::errors', 'plugin::rest-cache.recv', 'global::stamp', { resolve: './own/stamp' }, { resolve: 'not-installed' }";

@@ -213,8 +213,8 @@ export const compareSettings = (settings: readonly V4Setting[], own: Config): re
       return [{ name: null, v4Name, v4, dovetail: null, state: 'without', note: note ?? 'it is not known here' }];
     if (target?.kind !== 'config') return [];
     const { name, value } = target;
-    const isSame = isDeepStrictEqual(valueIn(targets, target), valueAtPath(own, name) ?? null);
     const dovetail = valueAtPath(own, name) ?? null;
+    const isSame = isDeepStrictEqual(valueIn(targets, target), dovetail);
     const isExposing = name === 'api.responses.privateAttributes' && Array.isArray(value) && value.length > 0;
     const why = isExposing ? 'without it these attributes are shown to everyone' : note;
     return [{ name, v4Name, v4: value, dovetail, state: isSame ? 'same' : 'set', note: why }];

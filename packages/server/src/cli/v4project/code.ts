@@ -178,10 +178,9 @@ export const findCode = (
   // reads the text of every installed plugin
   const packageNames = once(() => findPackages(projectDir).plugins.map((it) => it.packageName));
   for (const name of ignoring) {
-    if (middlewareNames.includes(name) || names.some((file) => covers(name, file)) || packageNames().includes(name))
-      continue;
-    // one that config/plugins places elsewhere
-    if (isPluginFolder(projectDir, name)) continue;
+    const isOther = middlewareNames.includes(name) || packageNames().includes(name);
+    // config/plugins, which is not evaluated yet, may place a plugin anywhere
+    if (names.some((file) => covers(name, file)) || isOther || isPluginFolder(projectDir, name)) continue;
     const [what, near] = name.includes('::')
       ? ['middleware of config/middlewares', middlewareNames]
       : ['code file', [...names, ...packageNames()]];

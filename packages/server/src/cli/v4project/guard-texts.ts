@@ -31,19 +31,25 @@ const replacesServices = new RegExp(
   String.raw`\bservices${member}{2,}${assigned}|\bservice\s*\([^()]*\)${member}+${assigned}`,
 );
 
-/** `Object.assign(strapi.controllers[uid], …)`, and the configuration of a route. */
-const mergesInto = /\bObject\s*\.\s*assign\s*\(\s*[\w$.?()'"`:\s[\]-]{0,200}\b(?:controllers?|services?|config)\b/;
+/** `Object.assign(strapi.controllers[uid], …)`. */
+const mergesInto = /\bObject\s*\.\s*assign\s*\(\s*[\w$.?()'"`:\s[\]-]{0,200}\.\s*(?:controllers?|services?|config)\b/;
+/** `route.config = { …, policies }`; what a plugin exports as `config` is its own. */
 const replacesRouteConfig = new RegExp(
-  String.raw`\.\s*config${assigned}\s*\{[^;]{0,300}\b(?:policies|middlewares|auth)\b`,
+  String.raw`(?<!\bexports)\.\s*config${assigned}\s*\{[^;]{0,300}\b(?:policies|middlewares|auth)\b`,
 );
 
 /** Koa's application and its middlewares, by whatever name they are used afterwards; `app.keys` and the like are settings. */
-const reachesApp =
-  /\bserver\s*\??\.\s*(?:app|router)\b(?!\s*\??\.\s*(?:keys|proxy|env|on|emit)\b)|\.\s*middleware\s*\??\.\s*(?:push|unshift|splice)\b|\bhttpServer\b[^;]{0,300}\b(?:prepend|remove(?:All)?|add)?[Ll]isteners?\b/;
+const reachesApp = new RegExp(
+  [
+    String.raw`\bserver\s*\??\.\s*(?:app|router)\b(?!\s*\??\.\s*(?:keys|proxy|env|on|emit)\b)`,
+    String.raw`\.\s*middleware\s*\??\.\s*(?:push|unshift|splice)\b`,
+    String.raw`\bhttpServer\b[^;]{0,300}[Ll]isteners?\b`,
+  ].join('|'),
+);
 
 /** What responses show of attributes. */
 const hidesAttributes = new RegExp(
-  String.raw`(?:\.\s*private|\[\s*['"\x60]private['"\x60]\s*\]|\bprivateAttributes)${assigned}|\bset\s*\(\s*['"\x60]api\.responses\b`,
+  String.raw`(?:\.\s*|\[\s*['"\x60])private(?:Attributes)?(?:['"\x60]\s*\])?${assigned}|\bset\s*\(\s*['"\x60]api\.responses\b`,
 );
 
 /** Where a variable for a controller or service is declared, and how far behind it what is done with it is looked for. */

@@ -55,7 +55,7 @@ export const findPlugins = (dir: string, dependencies: ReadonlyMap<string, strin
 export interface InstalledPlugin {
   /** As `config/plugins` knows it. */
   readonly name: string;
-  /** Of one that `config/plugins` places elsewhere, its folder, relative to the project's. */
+  /** Of one that only `config/plugins` names, its folder, relative to the project's. */
   readonly packageName: string;
   /** Null if it is not found, so that nothing tells what it does; else whether it may refuse requests, or narrow what they find. */
   readonly mayGuard: boolean | null;
@@ -76,16 +76,15 @@ export const findPackages = (dir: string, configured: unknown = {}): FoundPackag
   const { dependencies = {} } = readPackage(dir);
   const names = Object.keys(dependencies).filter((it) => !it.startsWith('@strapi/'));
   const found = names.map((packageName) => ({ packageName, folder: packageFolder(dir, packageName) }));
+  const packaged = found.flatMap(({ packageName, folder }): readonly InstalledPlugin[] => {
+    const name = folder === null ? nameByPackage(packageName) : pluginName(dir, packageName);
+    return name === null
+      ? []
+      : [{ name, packageName, mayGuard: folder === null ? null : !noGuards.has(packageName) && mayGuard(folder) }];
+  });
+  const folders = new Set(found.flatMap(({ folder }) => (folder === null ? [] : [fs.realpathSync(folder)])));
   return {
-    plugins: [
-      ...found.flatMap(({ packageName, folder }): readonly InstalledPlugin[] => {
-        const name = folder === null ? nameByPackage(packageName) : pluginName(dir, packageName);
-        return name === null
-          ? []
-          : [{ name, packageName, mayGuard: folder === null ? null : !noGuards.has(packageName) && mayGuard(folder) }];
-      }),
-      ...placedGuards(dir, configured),
-    ],
+    plugins: [...packaged, ...placedGuards(dir, configured, folders)],
     unknown: found
       .filter(({ packageName, folder }) => folder === null && nameByPackage(packageName) === null)
       .map(({ packageName }) => packageName)
@@ -93,15 +92,19 @@ export const findPackages = (dir: string, configured: unknown = {}): FoundPackag
   };
 };
 
-const placedGuards = (dir: string, configured: unknown): readonly InstalledPlugin[] =>
+/** @param packaged folders of packages, whose names are in package.json. */
+const placedGuards = (dir: string, configured: unknown, packaged: ReadonlySet<string>): readonly InstalledPlugin[] =>
   Object.entries(configured ?? {}).flatMap(([name, it]): readonly InstalledPlugin[] => {
     const { resolve } = (it ?? {}) as { readonly resolve?: unknown };
     if (typeof resolve !== 'string') return [];
     const place = path.resolve(dir, resolve);
+    const found = fs.statSync(place, { throwIfNoEntry: false });
+    if (!found) return [];
     // `require.resolve('…/package.json')` is a file
-    const folder = fs.statSync(place, { throwIfNoEntry: false })?.isFile() ? path.dirname(place) : place;
+    const folder = found.isFile() ? path.dirname(place) : place;
     const packageName = path.relative(dir, folder).split(path.sep).join('/');
-    return packageName.startsWith('src/plugins/') || !mayGuard(folder) ? [] : [{ name, packageName, mayGuard: true }];
+    if (packageName.startsWith('src/plugins/') || packaged.has(fs.realpathSync(folder)) || !mayGuard(folder)) return [];
+    return [{ name, packageName, mayGuard: true }];
   });
 
 /** Whether a folder, relative to the project's, has the server of a plugin. */

@@ -477,7 +477,7 @@ export const withPackages = (
         packageName,
         mayGuard === null
           ? `the package ${packageName} is not installed, so nothing tells whether it restricts access: install it, or remove it from package.json`
-          : `${packageName.startsWith('.') ? 'the plugin in' : 'the package'} ${packageName} does not run${mayGuard ? `: once nothing depends on it, list it in dovetail.config, project: { ignoreCode: ['${packageName}'] }` : ''}`,
+          : `the package ${packageName} does not run${mayGuard ? `: once nothing depends on it, list it in dovetail.config, project: { ignoreCode: ['${packageName}'] }` : ''}`,
         { isGuard: mayGuard === true && !ignored.has(packageName) },
       ),
     ),
