@@ -1,4 +1,4 @@
-/** The secrets of v4's environment that the server needs. Missing ones are generated, but never in production. */
+/** The secrets of v4's environment that the server needs. A start generates missing ones, but never in production. */
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -89,6 +89,15 @@ export const readSecrets = (
     apiTokenSalt: secret('API_TOKEN_SALT'),
     adminJwtSecret: asked.withAdmins === true ? secret('ADMIN_JWT_SECRET') : null,
   };
+};
+
+/** That of the server, for a command whose credentials the server must know; a generated one might not be its own. */
+export const requireSecret = (name: Name, projectDir: string, env: Environment): string => {
+  const secret = env[name];
+  if (secret !== undefined) return secret;
+  throw new StartFault(
+    `${name} is missing: what this command makes would not be valid.\nRun it with the ${name} of the server, in the environment or in ${path.join(projectDir, '.env')}; outside production the first start generates one there.`,
+  );
 };
 
 const refuseUnfit = (unfit: readonly UnfitSecret[]): void => {

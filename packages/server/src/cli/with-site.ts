@@ -9,11 +9,11 @@ import type { Site } from '../site/site.js';
 import { requireStarted } from './layout.js';
 import { openDatabase, openProject, type Project, refuseOtherClient } from './project.js';
 import { refusalMessage } from './refusal.js';
-import { readSecrets } from './secrets.js';
+import { requireSecret } from './secrets.js';
 import { siteOf } from './site.js';
 import { StartFault } from './start-fault.js';
 
-/** Read, or generated, when they are needed. */
+/** The server's own, read when they are needed. */
 export interface LateSecrets {
   apiTokenSalt(): string;
   adminJwtSecret(): string;
@@ -57,11 +57,9 @@ export const withSite = async (
     });
     // what the command writes is recorded, and a running server sends it
     await site.notifier.load();
-    const own = (withAdmins: boolean) =>
-      readSecrets(project.dir, project.env, (text) => logger.info(text), { withAdmins });
     const late: LateSecrets = {
-      apiTokenSalt: () => own(false).apiTokenSalt,
-      adminJwtSecret: () => own(true).adminJwtSecret ?? '',
+      apiTokenSalt: () => requireSecret('API_TOKEN_SALT', project.dir, project.env),
+      adminJwtSecret: () => requireSecret('ADMIN_JWT_SECRET', project.dir, project.env),
     };
     await work(site, late, project);
   } catch (fault) {

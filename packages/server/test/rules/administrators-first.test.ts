@@ -286,6 +286,9 @@ describe.each(dialects)('the command admin on %s', (dialect) => {
     const later = await link();
     expect([await join(out), await join(later.out), await join(later.out)]).toEqual([400, 200, 400]);
     expect((await signIn('ada@example.org', 'chosen by myself')).status).toBe(200);
+    vi.stubEnv('ADMIN_JWT_SECRET', '');
+    await expect(link()).rejects.toThrow(/^ADMIN_JWT_SECRET is missing/);
+    vi.stubEnv('ADMIN_JWT_SECRET', secrets.adminJwtSecret ?? '');
     await printed(() => blockAdminCommand(projectDir, '1', true));
     await expect(link()).rejects.toThrow(/blocked; unblock/);
     await expect(printed(() => linkAdminCommand(projectDir, 'nobody'))).rejects.toThrow(/no administrator "nobody"/);

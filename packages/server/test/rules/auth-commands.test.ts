@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   blockUserCommand,
   changeRoleCommand,
@@ -260,6 +260,17 @@ describe.each(dialects)('commands on %s', (dialect) => {
     await expect(token({ type: 'custom', allow: ['api::donor.donor.fnd'] })).rejects.toThrow(
       /Did you mean api::donor.donor.find/,
     );
+  });
+
+  it('AC17: token create without the salt of the server makes no token, and writes no salt', async () => {
+    const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-no-salt-'));
+    onTestFinished(() => fs.rmSync(dir, { recursive: true }));
+    fs.cpSync(path.join(projectDir, 'src'), path.join(dir, 'src'), { recursive: true });
+    vi.stubEnv('API_TOKEN_SALT', '');
+    const before = await printed(() => listTokensCommand(dir));
+    await expect(token({ project: dir })).rejects.toThrow(/^API_TOKEN_SALT is missing: .*\.env/s);
+    expect(fs.existsSync(path.join(dir, '.env'))).toBe(false);
+    expect(await printed(() => listTokensCommand(dir))).toBe(before);
   });
 
   it('user create: with a given password or a generated one', async () => {
