@@ -81,6 +81,7 @@ export type ErrorCode =
   | 'body.min-length'
   | 'body.max-length'
   | 'body.regex'
+  | 'body.regex-slow'
   | 'body.email'
   | 'body.empty'
   | 'body.enumeration'

@@ -264,6 +264,9 @@ export const issueKinds = {
   'body.min-length': invalid<{ min: number }>(({ at, min }) => `${at} must be at least ${min} characters`),
   'body.max-length': invalid<{ max: number }>(({ at, max }) => `${at} must be at most ${max} characters`),
   'body.regex': invalid<{ regex: string }>(({ at, regex }) => `${at} must match the following: "/${regex}/"`),
+  'body.regex-slow': invalid<{ regex: string }>(
+    ({ at, regex }) => `${at} takes too long to compare with the following: "/${regex}/"`,
+  ),
   'body.email': invalid(({ at }) => `${at} must be a valid email`),
   'body.empty': invalid(({ at }) => `${at} cannot be empty`),
   'body.enumeration': invalid<{ values: readonly string[] }>(

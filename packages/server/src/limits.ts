@@ -308,6 +308,8 @@ export const limits = {
   imageSecondsMax: 60,
   /** Nesting of a JSON value. SQLite's JSON functions stop at 1,000 (BO15). Above: 400. */
   jsonDepthMax: 500,
+  /** Milliseconds for comparing the texts of a body with patterns of schema files (BO6), while everything else waits. Above: 400. */
+  regexMsMax: 250,
   /** Issues that one response lists; parsing of a body stops once it has more. */
   issuesMax: 100,
   /** Nesting depth of components in one body. Reading them takes one round trip per level. Above: 400. */

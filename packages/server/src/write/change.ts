@@ -24,6 +24,7 @@ import type { DbValue } from '../sql/dialect.js';
 import { entryIdOf, idOf, isObject, isObjectOrList, namesEntry } from './ids.js';
 import { type MorphChange, parseMorph } from './morphs.js';
 import type { Moves, Position } from './order.js';
+import { type Comparison, compareAll } from './patterns.js';
 import { ownMember } from './places.js';
 
 type Path = readonly string[];
@@ -162,6 +163,7 @@ export const parseChange = (
   const leftOut: LeftOut[] = [];
   const parser = newParser(context, issues, leftOut);
   const change = parser.object(data, type, [], { isNew: context.action === 'create', depth: 0 });
+  if (issues.length <= limits.issuesMax) issues.push(...compareAll(parser.comparisons));
   return { change, issues, leftOut };
 };
 
@@ -178,6 +180,10 @@ const newParser = (
   leftOut: LeftOut[],
 ) => {
   let partsLeft: number = limits.partsMax;
+  const comparisons: Comparison[] = [];
+  /** They are compared together, once all of the body is parsed. */
+  const matchesLater = (regex: string, text: string, path: Path): boolean =>
+    comparisons.push({ regex, text, path }) > 0;
   /** Whether there are already more faults than a response lists, so that further parsing is pointless. */
   const isHopeless = (): boolean => issues.length > limits.issuesMax;
   const report = (...found: readonly Issue[]): void => {
@@ -276,7 +282,7 @@ const newParser = (
     }
     if (isSecretType(attribute.type) && typeof value === 'string' && hashes.has(value))
       return [{ attribute, value, path }];
-    const parsed = scalarTypes[attribute.type].parseJson(value, { rules, path, draft });
+    const parsed = scalarTypes[attribute.type].parseJson(value, { rules, path, draft, matches: matchesLater });
     if (parsed.ok) return [{ attribute, value: parsed.value, path }];
     report(...(isSecretType(attribute.type) ? parsed.issues.map(untold) : parsed.issues));
     return [];
@@ -511,7 +517,7 @@ const newParser = (
     return component;
   };
 
-  return { object };
+  return { object, comparisons };
 };
 
 /** Null for a required attribute, worded as in v4: by type where v4 does so (ER4). */

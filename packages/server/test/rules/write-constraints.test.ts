@@ -46,6 +46,15 @@ describe.each(dialects)('constraints on %s', (dialect) => {
     });
   });
 
+  it('BO6: a text that takes for ever to compare with its pattern is refused', async () => {
+    const comparing = 'handle takes too long to compare with the following: "/^(?:[a-z]+-?)+$/"';
+    const { status, messages } = await world.refused('POST', '/api/forms', {
+      data: await complete({ code: 'abc', handle: `${'a'.repeat(100)}!` }),
+    });
+    expect([status, messages]).toEqual([400, ['code must match the following: "/^[A-Z]{3}$/"', comparing]]);
+    await form({ handle: 'a'.repeat(100) });
+  });
+
   it('BO6: required attributes must be present on POST; all missing ones are named in one response', async () => {
     const required = ['title', 'mark', 'card', 'cards', 'zone', 'book', 'books', 'cover'];
     const { status, message, paths, messages } = await world.refused('POST', '/api/forms', { data: {} });
