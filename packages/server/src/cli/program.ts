@@ -26,8 +26,10 @@ const program = new Command('dovetail')
 let isServing = false;
 // the reader of a pipe may have seen enough, as in `dovetail explain … | head`; a server goes on when nobody reads its log
 process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
-  if (fault.code !== 'EPIPE') throw fault;
-  if (!isServing) process.exit();
+  if (fault.code === 'EPIPE') {
+    if (!isServing) process.exit();
+  } else if (isServing) throw fault;
+  else fail(fault);
 });
 
 interface ProjectOption {
@@ -457,9 +459,8 @@ command('retry', 'send deliveries that were given up again', webhook)
     await retryDeliveriesCommand(project, ids === undefined || ids.length === 0 ? null : ids);
   });
 
-try {
-  await program.parseAsync();
-} catch (fault) {
+/** Says why the command has failed; a bug is thrown again, for its stack. */
+const fail = (fault: unknown): void => {
   // --help and --version also end up here, with 0
   if (fault instanceof CommanderError) process.exitCode = fault.exitCode === 0 ? 0 : 2;
   else if (fault instanceof StartFault || fault instanceof Refusal) {
@@ -469,5 +470,17 @@ try {
     process.channel?.unref();
     // and so would what the code of the project has begun, such as a timer
     if (isServing) process.exit();
+  } else if (diskFull.has((fault as NodeJS.ErrnoException).code)) {
+    process.stderr.write(`The disk is full: ${(fault as Error).message}\nFree some space and run the command again.\n`);
+    process.exit(1);
   } else throw fault;
+};
+
+/** Codes of the system and of SQLite. */
+const diskFull: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);
+
+try {
+  await program.parseAsync();
+} catch (fault) {
+  fail(fault);
 }

@@ -2,7 +2,9 @@
  * SQLite on a disk that is really full: requests are refused with the reason, nothing is lost, and no restart is
  * needed.
  */
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { sql } from 'kysely';
@@ -16,6 +18,7 @@ import { useRelationsWorld } from '../world/relations/world.js';
 import { newTestServer, type TestAnswer } from '../world/server.js';
 import { projectDir, useWorld } from '../world/world.js';
 
+const main = path.join(import.meta.dirname, '../../dist/cli/main.js');
 const full = { data: null, error: { status: 503, details: { errors: [{ code: 'database.full' }] } } };
 
 describe('a full disk for temporary files', () => {
@@ -153,4 +156,27 @@ describe('a full disk for the database', () => {
       expect(await db.read(() => readRows(db.dialect.compile(sql`select id from things`)))).toEqual([[4]]);
       await db.close();
     }));
+});
+
+describe('a full disk for what a command writes', () => {
+  const world = useWorld('sqlite');
+
+  it('backup and export say so in a line, and leave nothing behind', async () => {
+    await withSmallDisk(1, async (disk) => {
+      disk.fill();
+      for (const args of [
+        ['backup', '--out', path.join(disk.dir, 'copy.db')],
+        ['export', path.join(disk.dir, 'content.jsonl')],
+      ]) {
+        const { status, stderr } = spawnSync(process.execPath, [main, ...args, '--project', projectDir], {
+          env: { ...process.env, ...world.env },
+          encoding: 'utf8',
+        });
+        expect(status).toBe(1);
+        expect(stderr).toContain('The disk is full: ');
+        expect(stderr).not.toMatch(/\n\s+at /);
+      }
+      expect(fs.readdirSync(disk.dir)).toEqual(['ballast']);
+    });
+  });
 });

@@ -71,7 +71,7 @@ const openOutput = (file: string): Output => {
     fault ??= it;
   });
   const check = (): void => {
-    if (fault) throw new StartFault(`${file}: ${fault.message}`);
+    if (fault) throw fault;
   };
   return {
     write: async (line) => {
