@@ -5,7 +5,7 @@ import { ADMIN_UID, type Uid } from './model.js';
 import { type FileNotes, notesOf, type SchemaNotes } from './notes.js';
 import { isOwner, type Keeper, type KeeperOf, mirror } from './relations.js';
 import type { DeclaredMorphInverse, DeclaredRelation, DeclaredScalar } from './schema.js';
-import { columnName, joinColumn, linkTableName, morphOnePath } from './storage.js';
+import { columnName, isReserved, joinColumn, linkTableName, morphOnePath } from './storage.js';
 import { systemAttributes } from './system.js';
 
 /** Reports what can be checked only once every file is read. */
@@ -16,6 +16,8 @@ export const checkDrafts = ({ drafts, unread }: ReadFiles, keeperOf: KeeperOf, n
     const fileNotes = notesOf(draft.file, notes);
     const sameTable = tables.get(draft.table);
     if (sameTable) fileNotes.fault('collectionName', `the table "${draft.table}" already belongs to ${sameTable.uid}`);
+    if (isReserved(draft.table))
+      fileNotes.fault('collectionName', `the table "${draft.table}" is one of the server's own`);
     tables.set(draft.table, draft);
     if (draft.kind !== 'component' && draft.origin === 'project') {
       const route = draft.kind === 'single' ? draft.singular : draft.plural;

@@ -370,6 +370,12 @@ export const isOwn = (name: string): boolean => ownNames.some((own) => name === 
 /** v4's internal tables: never created here, never reported as surplus. */
 export const foreignTables: readonly string[] = ['strapi_migrations', 'strapi_database_schema'];
 
+/** Whether the table is one of the server or of v4 that no type may have. SQLite ignores case. */
+export const isReserved = (name: string): boolean => {
+  const folded = name.toLowerCase();
+  return isOwn(folded) || foreignTables.includes(folded) || settingsTables.some((it) => it.name === folded);
+};
+
 /** The table of a `morphToMany` attribute (ST14). */
 const morphTable = ({ table: name, from, to, typeColumn }: MorphPath, type: EntryType): Table => ({
   name,

@@ -251,6 +251,8 @@ describe('schema files', () => {
       'collectionName',
       'already belongs to plugin::upload.file',
     ],
+    ['a table of the server', { collectionName: 'dovetail_sessions' }, 'collectionName', "is one of the server's own"],
+    ['a table of v4', { collectionName: 'Strapi_Webhooks' }, 'collectionName', "is one of the server's own"],
     ['the table of a component', { collectionName: 'components_shared_seos' }, 'collectionName', 'belongs to'],
     [
       'the route of another type',
