@@ -35,7 +35,7 @@ export const configSchema = z.strictObject({
             .string()
             .regex(/^\/[\w/-]*[\w-]$/, 'expected a path such as /api')
             .default('/api')
-            .describe('Path prefix of the content API.'),
+            .describe('Path prefix of the content API, not below /admin, /uploads, /_health or /_dovetail.'),
           defaultLimit: z.int().min(1).default(25).describe('Default number of entries per page.'),
           maxLimit: z
             .int()

@@ -56,11 +56,20 @@ export const openProject = async (dir: string): Promise<Project> => {
   if (!fs.existsSync(absolute))
     throw new StartFault(`There is no folder ${absolute}. Set the project folder with --project.`);
   const { config, env, code, v4 } = await readSetup(absolute);
+  refuseOwnPrefix(config);
   const loaded = loadModel(absolute, { ...config.api.responses, customFields: config.customFields });
   if (!loaded.ok) throw new SchemaFault(loaded.faults, loaded.warnings);
   const indexed = withIndexes(loaded.model, config.indexes);
   if (!indexed.ok) throw new StartFault(indexed.faults.map((it) => `configuration: ${it}`).join('\n'));
   return { dir: absolute, env, config, model: indexed.model, warnings: loaded.warnings, code, v4 };
+};
+
+/** Refuses a prefix below which the server has paths of its own. The Studio gives way. */
+const refuseOwnPrefix = ({ api: { rest } }: Config): void => {
+  if (/^\/(?:admin|uploads|_health|_dovetail)(?:\/|$)/i.test(rest.prefix))
+    throw new StartFault(
+      `api.rest.prefix (rest.prefix in config/api): "${rest.prefix}" is a path of the server itself. Set another one, such as "/api".`,
+    );
 };
 
 /** All faults and warnings of the schema files in one message. */

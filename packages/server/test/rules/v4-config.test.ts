@@ -710,6 +710,11 @@ describe('what is not obeyed', () => {
       { 'config/api.json': '{"secret": hunter2}' },
       /config\/api\.json: is not JSON$/,
     ],
+    [
+      'a prefix below which the server has paths of its own',
+      { 'config/api.js': file({ rest: { prefix: '/Admin/v1' } }) },
+      /^api\.rest\.prefix \(rest\.prefix in config\/api\): "\/Admin\/v1" is a path of the server itself/,
+    ],
   ])('%s is named', async (_what, files, message) => {
     await expect(open(files)).rejects.toThrow(message);
   });
