@@ -309,7 +309,12 @@ export const environmentSchema = z.object({
       'Port of `GET /metrics`, in the format of Prometheus; none without it. Not for the public: see METRICS_HOST.',
     ),
   METRICS_HOST: z.string().default('127.0.0.1').describe('Address to listen on for METRICS_PORT.'),
-  NODE_ENV: z.string().default('development').describe('`production` refuses to start without secrets.'),
+  NODE_ENV: z
+    .string()
+    .default('development')
+    .describe(
+      '`production` refuses to start without secrets. Any other value counts as `development`; the start warns of those but `test`.',
+    ),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')

@@ -13,7 +13,11 @@ import { describeSetting } from './v4project/settings.js';
 
 /** What the project's files call for; one process says it for all. */
 export const warnOfProject = (project: Project, logger: Notices): void => {
-  const { code } = project;
+  const { code, env } = project;
+  if (!environments.has(env.NODE_ENV))
+    logger.warn(
+      `NODE_ENV is "${env.NODE_ENV}", which counts as development: secrets are generated, and the Studio is on unless the configuration says otherwise; known are ${[...environments].join(', ')}`,
+    );
   const missed = missedCode(code);
   if (missed.length > 0)
     logger.warn(
@@ -43,6 +47,9 @@ export const warnOfProject = (project: Project, logger: Notices): void => {
   if (hasStudio(project) && takesStudioPath(project.config))
     logger.warn('the Studio is not served: the content API has its path, /studio');
 };
+
+/** Others select a folder of `config/env`, as in v4, and nothing else. */
+const environments: ReadonlySet<string> = new Set(['development', 'production', 'test']);
 
 /**
  * Two servers on one SQLite file work, but they wait for each other's writes, and every write invalidates both caches.

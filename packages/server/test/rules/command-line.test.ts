@@ -221,8 +221,8 @@ describe('variables in .env', () => {
 });
 
 describe('start', () => {
-  const start = async (port: number) => {
-    const env = { ...process.env, PORT: String(port), DATABASE_CLIENT: 'sqlite' };
+  const start = async (port: number, more: NodeJS.ProcessEnv = {}) => {
+    const env = { ...process.env, PORT: String(port), DATABASE_CLIENT: 'sqlite', ...more };
     const child = spawn(process.execPath, [main, 'start'], { cwd: dir, env, stdio: ['ignore', 'pipe', 'inherit'] });
     let text = '';
     for await (const chunk of child.stdout) {
@@ -242,6 +242,15 @@ describe('start', () => {
     const server = await start(0);
     expect(server.text).toContain('serving ');
     await end(server);
+  });
+
+  it('a NODE_ENV that is not known counts as development, with a warning', async () => {
+    makeProject();
+    for (const name of ['prod', 'development']) {
+      const server = await start(0, { NODE_ENV: name });
+      expect(server.text.includes('NODE_ENV is \\"prod\\", which counts as development')).toBe(name === 'prod');
+      await end(server);
+    }
   });
 
   it('a second process on a SQLite file causes a warning; a killed one does not', async () => {
