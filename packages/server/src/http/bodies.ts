@@ -11,7 +11,7 @@ import { limits } from '../limits.js';
 import { IncomingForm } from '../media/receive.js';
 import { readFields } from '../query/brackets.js';
 import { toObject } from '../query/objects.js';
-import { brotliOptions, compressedBytesMin, encodings } from './encodings.js';
+import { acceptedNames, brotliOptions, codingNames, compressedBytesMin, encodings } from './encodings.js';
 import { sendIssues } from './respond.js';
 
 /** Marks a body that is refused before anything else is looked at (RQ14). */
@@ -75,6 +75,13 @@ export const addBodies = async (
   code: CodeBodies | null = null,
 ): Promise<void> => {
   boundSenders(app, bounds);
+  // the framework compares them literally
+  app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
+    const { 'content-encoding': coding, 'accept-encoding': accepted } = headers;
+    if (coding !== undefined) headers['content-encoding'] = codingNames(coding);
+    if (accepted !== undefined) headers['accept-encoding'] = acceptedNames(String(accepted));
+    done();
+  });
   await app.register(compress, {
     encodings: [...encodings],
     threshold: compressedBytesMin,

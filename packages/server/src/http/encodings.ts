@@ -54,7 +54,7 @@ export const newCompressed = (bytesMax: number): Compressed => {
   const choose = (accepted: string): Encoding => {
     const known = chosen.get(accepted);
     if (known) return known;
-    const made = negotiate(accepted.toLowerCase().replace(gzipNames, 'gzip'), [...encodings]) ?? 'identity';
+    const made = negotiate(acceptedNames(accepted), [...encodings]) ?? 'identity';
     chosen.set(accepted, made);
     return made;
   };
@@ -80,8 +80,14 @@ export const newCompressed = (bytesMax: number): Compressed => {
   };
 };
 
-/** No preference counts as gzip, which every client knows. */
-const gzipNames = /\*|x-gzip/g;
+/** `Accept-Encoding` with `*` for what every client knows: gzip, unless it says something else of that. */
+export const acceptedNames = (accepted: string): string => {
+  const names = codingNames(accepted);
+  return names.replaceAll('*', names.includes('gzip') ? 'identity' : 'gzip');
+};
+
+/** The names of content codings as RFC 9110 compares them. */
+export const codingNames = (text: string): string => text.toLowerCase().replaceAll('x-gzip', 'gzip');
 
 /** Approximate overhead of an entry, in bytes. */
 const ENTRY_BYTES = 256;

@@ -697,6 +697,8 @@ describe('huge bodies', () => {
 
   it.each([
     ['gzip', 400],
+    ['GZip', 400],
+    ['x-gzip', 400],
     ['br', 400],
     ['deflate', 400],
     ['zstd', 415],

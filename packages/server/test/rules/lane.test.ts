@@ -81,6 +81,7 @@ const headerSets: readonly (readonly string[])[] = [
     'x-gzip',
     'GZIP',
     'br;q=0.5, gzip',
+    'gzip;q=0, *',
     'zstd',
     '',
   ].map((it) => [`Accept-Encoding: ${it}`]),
