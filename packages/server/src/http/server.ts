@@ -134,7 +134,8 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
       sendIssues(reply, [issue('http.malformed-request', [])]);
     else if (raw.url!.length > limits.urlBytesMax)
       sendIssues(reply, [issue('http.url-too-long', [], { max: limits.urlBytesMax })]);
-    else if (request.is404 && !implemented.has(method)) reply.code(501).type('text/plain').send('Not Implemented');
+    else if ((request.is404 && !implemented.has(method)) || !isPlainlyTransferred(raw))
+      reply.code(501).type('text/plain').send('Not Implemented');
     else {
       const format = readFormat(raw.headers);
       if (format.ok) done();
@@ -285,6 +286,10 @@ const newFramework = (
   });
   return { app, handler };
 };
+
+/** Nobody undoes another coding than `chunked` (RQ16). */
+const isPlainlyTransferred = ({ headers: { 'transfer-encoding': coding } }: http.IncomingMessage): boolean =>
+  coding === undefined || coding.toLowerCase() === 'chunked';
 
 /** Other methods are a 501 (RQ16). */
 const implemented: ReadonlySet<string> = new Set([...methods, 'HEAD', 'OPTIONS']);

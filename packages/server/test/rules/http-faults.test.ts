@@ -278,6 +278,15 @@ describe('http faults', () => {
     expect(bodyOf(text)).toEqual(errorOf(status));
   });
 
+  it('RQ16: a body that is transferred with a coding of its own is a 501', async () => {
+    const sent = (coding: string) =>
+      raw(
+        `POST /api/auth/local HTTP/1.1\r\n${close}${json}\r\nTransfer-Encoding: ${coding}\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+      );
+    expect(statuses(await sent('gzip, chunked'))).toEqual([501]);
+    expect(statuses(await sent('Chunked'))).toEqual([403]);
+  });
+
   it('RQ1: the body of a DELETE is ignored, whatever it contains', async () => {
     const said = async (body: string): Promise<unknown> =>
       (
