@@ -44,6 +44,7 @@ const addedRoutes = (given: unknown, warn: (text: string) => void): readonly Add
   const isAtRoot = type === undefined;
   return declaredRoutes(router, where).map((declared) => ({
     declared: isAtRoot && declared.config?.auth !== false ? closed(declared, warn) : declared,
+    place: where,
     prefix: typeof prefix === 'string' ? prefix : '',
     namespace: ADDED,
     info: { type: type ?? 'api' },

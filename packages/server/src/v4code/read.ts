@@ -48,15 +48,18 @@ export const readProjectCode = async ({ dir, load: loadOne, ignored }: ReadOptio
     return found;
   };
   /** By the names of the files in kebab case, unless two would share one. */
-  const loadRouters = async (folder: string): Promise<Record<string, unknown>> => {
-    const routers: Record<string, unknown> = {};
+  const loadRouters = async (folder: string): Promise<Pick<Api, 'routes' | 'routeFiles'>> => {
+    const routes: Record<string, unknown> = {};
+    const routeFiles = new Map<string, string>();
     for (const { name, file } of modulesIn(folder, { withJson: true })) {
       if (isIgnored(file)) continue;
       const router = await load(file);
       noteType(router, file);
-      routers[Object.hasOwn(routers, kebabName(name)) ? name : kebabName(name)] = router;
+      const key = Object.hasOwn(routes, kebabName(name)) ? name : kebabName(name);
+      routes[key] = router;
+      routeFiles.set(key, nameIn(dir, file));
     }
-    return routers;
+    return { routes, routeFiles };
   };
   const fileAt = (folder: string, name: string): string | null => {
     const file = moduleAt(folder, name);
@@ -95,7 +98,7 @@ export const readProjectCode = async ({ dir, load: loadOne, ignored }: ReadOptio
       services: await loadFolder(path.join(at, 'services')),
       policies: await loadFolder(path.join(at, 'policies'), true),
       middlewares: await loadFolder(path.join(at, 'middlewares'), true),
-      routes: await loadRouters(path.join(at, 'routes')),
+      ...(await loadRouters(path.join(at, 'routes'))),
     });
     await addIndex(at);
     for (const type of foldersIn(path.join(at, 'content-types'))) {

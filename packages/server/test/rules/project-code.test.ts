@@ -391,9 +391,9 @@ describe('check says what the start would refuse of the code, and runs neither r
     const leftOut = (file: string): string =>
       `: project.ignoreCode leaves out ${file}, so take it out of the route too`;
     expect(refused).toEqual([
-      `the route GET /own: there is no policy "is-owner"${leftOut(policy)}`,
-      `the route GET /own: there is no middleware "api::book.seen"${leftOut(middleware)}`,
-      `the route GET /two: there is no action "api::book.own.mine"${leftOut(controller)}`,
+      `src/api/book/routes/one.js: the route GET /own: there is no policy "is-owner"${leftOut(policy)}`,
+      `src/api/book/routes/one.js: the route GET /own: there is no middleware "api::book.seen"${leftOut(middleware)}`,
+      `src/api/book/routes/two.js: the route GET /two: there is no action "api::book.own.mine"${leftOut(controller)}`,
     ]);
   });
 
@@ -410,17 +410,17 @@ describe('check says what the start would refuse of the code, and runs neither r
     expect(refused).toEqual([
       `config/middlewares: there is no middleware "global::lost"; once all is well without it, list it in dovetail.config: project: { ignoreCode: ['global::lost'] }`,
       `config/middlewares: there is no middleware "plugin::rest-cache.recv", as plugins of others do not run here; once all is well without it, list it in dovetail.config: project: { ignoreCode: ['plugin::rest-cache.recv'] }`,
-      'the route GET /own: there is no policy "global::gone"',
-      'the route GET /own: there is no policy "is-gone"',
-      'the route GET /mine: there is no action "api::book.book.mine"',
-      'the route GET /own: there is no middleware "global::gone"',
-      'the route GET /own: there is no middleware "./src/gone"',
+      'src/api/book/routes/one.js: the route GET /own: there is no policy "global::gone"',
+      'src/api/book/routes/one.js: the route GET /own: there is no policy "is-gone"',
+      'src/api/book/routes/three.js: the route GET /mine: there is no action "api::book.book.mine"',
+      'src/api/book/routes/two.js: the route GET /own: there is no middleware "global::gone"',
+      'src/api/book/routes/two.js: the route GET /own: there is no middleware "./src/gone"',
     ]);
     expect(ok).toBe(false);
     expect(fs.readdirSync(dir).filter((it) => it.startsWith('data.db'))).toEqual([]);
     const { out } = await printed(() => check(dir, { json: false }));
     expect(out).toContain('Of this code the start refuses');
-    expect(out).toContain('  the route GET /own: there is no policy "global::gone"\n');
+    expect(out).toContain('  src/api/book/routes/one.js: the route GET /own: there is no policy "global::gone"\n');
   });
 
   it('all modules that cannot be loaded at once', async () => {
@@ -440,6 +440,33 @@ describe('check says what the start would refuse of the code, and runs neither r
       expect.stringMatching(/^src\/policies\/broken\.js:1: cannot be loaded: policy/),
       expect.stringMatching(/^src\/extensions\/users-permissions\/strapi-server\.js:1: cannot be loaded: extension/),
       expect.stringMatching(/^src\/index\.js:1: cannot be loaded: index/),
+    ]);
+  });
+
+  it('the file of a route that names what is not there, and a name that may be meant: one elsewhere, or one spelt alike', async () => {
+    const { refused } = await checked({
+      'src/policies/is-member.js': 'module.exports = () => true;',
+      'src/api/book/policies/is-owner.js': 'module.exports = () => true;',
+      'src/api/book/middlewares/seen.js': 'module.exports = () => (ctx, next) => next();',
+      'src/api/book/controllers/own.js': 'module.exports = { mine() {} };',
+      'src/api/book/routes/one.js': guardedBy(
+        `policies: ['is-member', 'is-ownr', 'unlike'], middlewares: ['global::seen', 'api::book.sen']`,
+      ),
+      'src/api/book/routes/two.js': `module.exports = { routes: [{ method: 'GET', path: '/two', handler: 'own.mime' }] };`,
+      'src/extensions/users-permissions/strapi-server.js': `module.exports = (plugin) => {
+        plugin.routes['content-api'].routes.push({ method: 'GET', path: '/x', handler: () => 1, config: { policies: ['global::is-membr'] } });
+        return plugin;
+      };`,
+    });
+    const one = 'src/api/book/routes/one.js: the route GET /own: there is no';
+    expect(refused).toEqual([
+      `${one} policy "is-member"; did you mean "global::is-member"?`,
+      `${one} policy "is-ownr"; did you mean "api::book.is-owner"?`,
+      `${one} policy "unlike"`,
+      `${one} middleware "global::seen"; did you mean "api::book.seen"?`,
+      `${one} middleware "api::book.sen"; did you mean "api::book.seen"?`,
+      'src/api/book/routes/two.js: the route GET /two: there is no action "api::book.own.mime"; did you mean "api::book.own.mine"?',
+      'src/extensions/users-permissions/strapi-server.js: the route GET /x: there is no policy "global::is-membr"; did you mean "global::is-member"?',
     ]);
   });
 
@@ -468,9 +495,9 @@ describe('check says what the start would refuse of the code, and runs neither r
       expect.stringMatching(/^src\/api\/book\/services\/book\.js: createCoreService "api::book\.boook"/),
       expect.stringMatching(/^the rule of the cron task "1 2" cannot be read/),
       'the cron task "* * * * *" has no function',
-      `src/api/book/routes: a route needs a method, a path and a handler, unlike { method: 'GET' }`,
-      `src/api/book/routes: a route needs a method, a path and a handler, unlike { path: '/x' }`,
-      'the route GET /own: there is no policy "gone"',
+      `src/api/book/routes/own.js: a route needs a method, a path and a handler, unlike { method: 'GET' }`,
+      `src/api/book/routes/own.js: a route needs a method, a path and a handler, unlike { path: '/x' }`,
+      'src/api/book/routes/other.js: the route GET /own: there is no policy "gone"',
     ]);
   });
 

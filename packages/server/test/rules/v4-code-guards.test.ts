@@ -758,7 +758,7 @@ describe('what guards use and is not here', () => {
       'src/middlewares/made.js': `module.exports = (config, { strapi }) => { const rows = require('../utils/rows')(strapi); return (ctx, next) => rows ? ctx.forbidden() : next(); };`,
     };
     expect(await refusal(files)).toMatch(
-      /^the route GET \/notes: the middleware "global::made" cannot be made: strapi.db.connection is not available.*\(src\/utils\/rows.js:1\)$/,
+      /^src\/api\/note\/routes\/note\.js: the route GET \/notes: the middleware "global::made" cannot be made: strapi.db.connection is not available.*\(src\/utils\/rows.js:1\)$/,
     );
   });
 

@@ -53,6 +53,8 @@ export const prefixOf = ({ config = {} }: Pick<DeclaredRoute, 'config'>, ofFile:
 /** A route with what its place in the project says of it. */
 export interface PlacedRoute {
   readonly declared: DeclaredRoute;
+  /** The file that declares it, relative to the project folder, or else who does. */
+  readonly place: string;
   readonly prefix: string;
   /** `api::tool` or `plugin::users-permissions`, what names in the route are relative to. */
   readonly namespace: string;
@@ -72,6 +74,8 @@ export interface Api {
   readonly middlewares: ReadonlyMap<string, unknown>;
   /** Routers by the name of their file. Code may add and change some in `register`. */
   routes: Readonly<Record<string, unknown>>;
+  /** Relative to the project folder, by the names of routers. */
+  readonly routeFiles: ReadonlyMap<string, string>;
 }
 
 /** What a file says of a content type that has to exist. */

@@ -307,14 +307,16 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
     );
   };
 
+  const placeOfRoutes = (name: string): string => extended.get(name)?.file ?? `the plugin ${name}`;
+
   /** With the routes that extensions have added and changed. */
   const declaredNow = () =>
     Object.entries(plugins).flatMap(([name, { routes }]) => {
-      const place = `${extended.get(name)?.file ?? `the plugin ${name}`}: routes`;
+      const place = placeOfRoutes(name);
       return routersIn(routes).flatMap((router) => {
         // as in v4
         const { type = 'admin', prefix } = isMembers(router) ? (router as Partial<PluginRouter>) : {};
-        return declaredRoutes(router, place).map((declared) => ({ name, declared, type, prefix }));
+        return declaredRoutes(router, `${place}: routes`).map((declared) => ({ name, declared, type, prefix }));
       });
     });
   /** Whether another action answers than the server's: under its name, or at its path. */
@@ -368,6 +370,7 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
         !gone.some(([place, { plugin: of }]) => of === name && place.startsWith(`${method} `));
       const placed = all.map(({ name, declared, type, prefix }) => ({
         declared,
+        place: placeOfRoutes(name),
         prefix: prefix ?? `/${name}`,
         namespace: `plugin::${name}`,
         info: { pluginName: name, type },
@@ -377,6 +380,7 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
         const [method = '', path = ''] = place.split(' ');
         return {
           declared: { method, path, handler: notFound, config: { auth: false as const } },
+          place: placeOfRoutes(name),
           prefix: '',
           namespace: `plugin::${name}`,
           info: {},

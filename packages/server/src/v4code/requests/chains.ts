@@ -3,6 +3,7 @@ import type Koa from 'koa';
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
 import type { Caller } from '../../access/access.js';
+import { nearest } from '../../errors.js';
 import { kebabName } from '../../model/files.js';
 import { isThenable, type Ready, whenReady } from '../../ready.js';
 import { ADDED } from '../added-routes.js';
@@ -14,6 +15,7 @@ import {
   coreActions,
   isCallable,
   isMembers,
+  type Members,
   type PlacedRoute,
   type RouteAuth,
   type RouteConfig,
@@ -68,7 +70,7 @@ export interface Chain {
 export const chainOf = (placed: PlacedRoute, deps: ChainDeps): Chain => {
   const { declared, namespace, info } = placed;
   const { native } = deps;
-  const where = `the route ${declared.method} ${declared.path}`;
+  const where = `${placed.place}: the route ${declared.method} ${declared.path}`;
   const { action, name, isCore, strategies, policies, middlewares } = partsOf(placed, deps, where);
   const scope = name === null ? null : scopeOf(name, namespace);
   const config = withScope(declared.config ?? {}, scope);
@@ -239,7 +241,9 @@ const actionOf = (
   const [, name = '', action = ''] = /^(.*)\.([^.]+)$/.exec(full) ?? [];
   const controller = registry.controller(name);
   if (!controller || !isCallable(controller[action]))
-    throw new CodeFault(`${where}: there is no action "${full}"${ifLeftOut('controllers', name, ignored)}`);
+    throw new CodeFault(
+      `${where}: there is no action "${full}"${ifLeftOut('controllers', name, ignored) || orNearName(action, actionsOf(name, controller))}`,
+    );
   // an extension may replace that of a plugin later, and any code an action of either
   const lookUp = name.startsWith('plugin::') ? () => registry.controller(name)! : () => controller;
   return {
@@ -254,6 +258,10 @@ const actionOf = (
     isCore: () => registry.isCoreAction(name, action),
   };
 };
+
+/** Those of a controller, the core's among them. */
+const actionsOf = (name: string, controller: Members | undefined): readonly string[] =>
+  Object.entries(controller ?? {}).flatMap(([action, it]) => (isCallable(it) ? [`${name}.${action}`] : []));
 
 /** What an action returns is the body, unless it has set one. */
 const answering =
@@ -273,7 +281,7 @@ const policyStep = (given: unknown, namespace: string, deps: ChainDeps, where: s
   const found = isCallable(given) ? given : typeof name === 'string' ? registry.policy(name, namespace) : undefined;
   // as `createPolicy` of v4 makes it, or written like that
   const { handler: policy, validator } = isMembers(found) ? found : { handler: found };
-  if (!isCallable(policy)) throw noPolicy(name ?? given, where, deps.ignored);
+  if (!isCallable(policy)) throw noPolicy(name ?? given, where, deps);
   // what its file gives, whichever of its functions runs
   const guard = isMembers(found) ? found : policy;
   if (isCallable(validator)) makeApart(guard, () => validate(validator, config, { ...deps, where, name }));
@@ -297,22 +305,30 @@ const validate = (
   }
 };
 
-const noPolicy = (name: unknown, where: string, ignored: ReadonlySet<string>): CodeFault =>
+const noPolicy = (name: unknown, where: string, { registry, ignored }: ChainDeps): CodeFault =>
   new CodeFault(
     typeof name === 'string' && name.startsWith('admin::')
       ? `${where}: the policy "${name}" is one of v4's admin panel, which is not here; remove it from the route, or name a policy of the project instead`
-      : `${where}: there is no policy ${JSON.stringify(name)}${ifLeftOut('policies', name, ignored)}`,
+      : `${where}: there is no policy ${JSON.stringify(name)}${ifLeftOut('policies', name, ignored) || orNearName(name, registry.namesOf('policies'))}`,
   );
 
 /** What else is to be done where the configuration leaves out the file of what a route names. @param folder of such files. */
 const ifLeftOut = (folder: string, name: unknown, ignored: ReadonlySet<string>): string => {
-  const local = kebabName(/[^.:]*$/.exec(String(name))![0]);
+  const local = localOf(String(name));
   const file = [...ignored].find((it) => {
     const [, own = ''] = new RegExp(`/${folder}/([^/]+)\\.\\w+$`).exec(it) ?? [];
     return own !== '' && kebabName(own) === local;
   });
   return file === undefined ? '' : `: project.ignoreCode leaves out ${file}, so take it out of the route too`;
 };
+
+/** Which of the whole names may be meant: their scopes are alike, and one may be left out or wrong, so what is behind it counts. */
+export const orNearName = (given: unknown, names: readonly string[]): string => {
+  const near = nearest(localOf(String(given)), names.map(localOf));
+  return near === undefined ? '' : `; did you mean "${names.find((it) => localOf(it) === near)}"?`;
+};
+
+const localOf = (name: string): string => kebabName(/[^.:]*$/.exec(name)![0]);
 
 const isKoa = (name: string): boolean => name === 'koa';
 
@@ -358,7 +374,7 @@ const middlewareStep = (given: unknown, namespace: string, deps: ChainDeps, wher
   const made = (factory: unknown): Middleware => {
     if (!isCallable(factory))
       throw new CodeFault(
-        `${where}: there is no middleware ${JSON.stringify(name ?? resolve ?? given)}${ifLeftOut('middlewares', name, deps.ignored)}`,
+        `${where}: there is no middleware ${JSON.stringify(name ?? resolve ?? given)}${ifLeftOut('middlewares', name, deps.ignored) || orNearName(name, deps.registry.namesOf('middlewares'))}`,
       );
     return deps.makeMiddleware(factory, config, { ...deps, where, name: name ?? resolve });
   };

@@ -30,8 +30,10 @@ export interface Registry {
    */
   policy(name: string, namespace: string): unknown;
   middleware(name: string, namespace: string): Callable | undefined;
+  /** What the project has of either, by whole names. */
+  namesOf(group: 'policies' | 'middlewares'): readonly string[];
   /** Those of the APIs, with what `register` has made of them. */
-  readonly routers: readonly { readonly api: string; readonly folder: string; readonly router: unknown }[];
+  readonly routers: readonly { readonly api: string; readonly place: string; readonly router: unknown }[];
   readonly pluginRoutes: readonly PlacedRoute[];
   /** What the server's own endpoints of plugins need permissions for, whether or not a route still leads there. */
   readonly pluginActions: readonly Action[];
@@ -155,9 +157,18 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
       const found = named('middlewares', name, namespace);
       return isCallable(found) ? found : undefined;
     },
+    namesOf: (group) => [
+      ...[...code[group].keys()].map((it) => `global::${it}`),
+      ...[...code.apis.values()].flatMap((api) => [...api[group].keys()].map((it) => `api::${api.name}.${it}`)),
+    ],
     get routers() {
-      return [...code.apis.values()].flatMap(({ name, folder, routes }) =>
-        Object.values(routes).map((router) => ({ api: name, folder, router })),
+      return [...code.apis.values()].flatMap(({ name, folder, routes, routeFiles }) =>
+        Object.entries(routes).map(([key, router]) => ({
+          api: name,
+          // `register` may add some
+          place: routeFiles.get(key) ?? `src/api/${folder}/routes`,
+          router,
+        })),
       );
     },
     // those that `register` adds too

@@ -307,13 +307,14 @@ const matcher = (path: string): MatchFunction => {
 };
 
 const placedRoutes = ({ registry, types, faults }: RouteDeps): readonly PlacedRoute[] => {
-  const placedOf = ({ api, folder, router }: Registry['routers'][number]): readonly PlacedRoute[] => {
+  const placedOf = ({ api, place, router }: Registry['routers'][number]): readonly PlacedRoute[] => {
     if (router instanceof CoreRouterDefinition) router.bind(types);
     else registry.bindRouters(types);
-    if (!isMembers(router)) throw new CodeFault(`src/api/${folder}/routes: export an object with routes`);
+    if (!isMembers(router)) throw new CodeFault(`${place}: export an object with routes`);
     const prefix = typeof router['prefix'] === 'string' ? router['prefix'] : '';
-    return declaredRoutes(router, `src/api/${folder}/routes`).map((declared) => ({
+    return declaredRoutes(router, place).map((declared) => ({
       declared,
+      place,
       prefix,
       namespace: `api::${api}`,
       isNative: false,
