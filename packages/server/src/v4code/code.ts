@@ -1,5 +1,6 @@
 /** A v4 project's code, loaded and bound to a site: its routes, its hooks, and its start. */
 import type http from 'node:http';
+import { inspect } from 'node:util';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Middleware } from 'koa';
 import type { Action } from '../access/permissions.js';
@@ -34,7 +35,7 @@ import type { Native } from './native.js';
 import { newPackages, type PackageSite, type Packages } from './packages.js';
 import { newPlugins } from './plugins/plugins.js';
 import { readProjectCode } from './read.js';
-import { type MakeMiddleware, middlewareOf } from './requests/chains.js';
+import { type MakeMiddleware, middlewareOf, orNearName } from './requests/chains.js';
 import { newCoreController, newCoreService, type RestLimits } from './requests/core.js';
 import { newRegistry, type Registry } from './requests/registry.js';
 import { newRouteTable, type RouteTable } from './requests/routes.js';
@@ -528,18 +529,26 @@ interface GlobalsDeps {
 /** The project's own among `config/middlewares`; Strapi's are the server's work. */
 const globalsOf = async (listed: unknown, deps: GlobalsDeps): Promise<ListedGlobals> => {
   const all: readonly unknown[] = Array.isArray(listed) ? listed : [];
+  if (!Array.isArray(listed ?? []))
+    deps.faults.add(
+      new CodeFault(`config/middlewares: give a list of ${ENTRIES}, unlike ${inspect(listed, inOneLine)}`),
+    );
   const globals: Middleware[] = [];
   let beforeErrors: number | null = null;
-  for (const given of all) {
+  for (const [i, given] of all.entries()) {
     // v4 knows no `enabled` here: one that is listed runs
     const { name, resolve, config = {} } = isMembers(given) ? given : { name: given };
+    if (![name, resolve].some((it) => typeof it === 'string' && it !== '')) {
+      deps.faults.add(new CodeFault(`config/middlewares[${i}]: give ${ENTRY}, unlike ${inspect(given, inOneLine)}`));
+      continue;
+    }
     const isOfStrapi = typeof name === 'string' && name.startsWith('strapi::');
     if (name === 'strapi::errors') beforeErrors ??= globals.length;
     if (isOfStrapi || isLeftOut(given, deps)) continue;
     try {
       const factory =
         typeof resolve === 'string' ? await resolved(resolve, deps) : deps.registry.middleware(String(name), '');
-      if (!isCallable(factory)) throw noMiddleware(name ?? resolve);
+      if (!isCallable(factory)) throw noMiddleware({ name, resolve }, deps.registry);
       const about = { ...deps, where: 'config/middlewares', name: name ?? resolve };
       globals.push(deps.makeMiddleware(factory, config, about));
     } catch (fault) {
@@ -555,17 +564,24 @@ interface ListedGlobals {
   readonly beforeErrors: number | null;
 }
 
-const noMiddleware = (name: unknown): CodeFault => {
-  const text = String(name);
-  const named = /^(\w+)::/.exec(text)?.[1];
-  const scope = named ?? (/^[./]/.test(text) ? 'place' : 'package');
-  const why: Readonly<Record<string, string>> = {
-    place: ', neither a file nor a folder with an index file, as seen from the folder of the project',
-    package: ': install the packages of the project (npm install)',
-    plugin: ', as plugins of others do not run here',
+const ENTRY = 'a name, { name, config } or { resolve, config }';
+const ENTRIES = 'names, { name, config } or { resolve, config }';
+/** What lies deeper may be a secret. */
+const inOneLine = { breakLength: Number.POSITIVE_INFINITY, depth: 0 };
+
+const noMiddleware = ({ name, resolve }: Members, registry: Registry): CodeFault => {
+  const text = String(resolve ?? name);
+  const why = (): string => {
+    if (resolve === undefined)
+      return text.startsWith('plugin::')
+        ? ', as plugins of others do not run here'
+        : orNearName(text, registry.namesOf('middlewares'));
+    return /^[./]/.test(text)
+      ? ', neither a file nor a folder with an index file, as seen from the folder of the project'
+      : ': install the packages of the project (npm install)';
   };
   return new CodeFault(
-    `config/middlewares: there is no middleware ${JSON.stringify(name)}${why[scope] ?? ''}; once all is well without it, list it in dovetail.config: project: { ignoreCode: ['${name}'] }`,
+    `config/middlewares: there is no middleware ${JSON.stringify(text)}${why()}; once all is well without it, list it in dovetail.config: project: { ignoreCode: ['${text}'] }`,
   );
 };
 

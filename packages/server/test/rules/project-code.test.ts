@@ -501,6 +501,30 @@ describe('check says what the start would refuse of the code, and runs neither r
     ]);
   });
 
+  it('entries of config/middlewares that are none, by their places, and names that may be meant', async () => {
+    const { refused } = await checked({
+      'src/middlewares/used.js': 'module.exports = () => (ctx, next) => next();',
+      'config/middlewares.js': `module.exports = ['strapi::errors', false, null, { config: { key: 's3cret' } }, 'used', 'global::usde'];`,
+    });
+    const entry = 'give a name, { name, config } or { resolve, config }, unlike';
+    const cure = (name: string): string =>
+      `; once all is well without it, list it in dovetail.config: project: { ignoreCode: ['${name}'] }`;
+    expect(refused).toEqual([
+      `config/middlewares[1]: ${entry} false`,
+      `config/middlewares[2]: ${entry} null`,
+      `config/middlewares[3]: ${entry} { config: [Object] }`,
+      `config/middlewares: there is no middleware "used"; did you mean "global::used"?${cure('used')}`,
+      `config/middlewares: there is no middleware "global::usde"; did you mean "global::used"?${cure('global::usde')}`,
+    ]);
+  });
+
+  it('config/middlewares that is no list', async () => {
+    const { refused } = await checked({ 'config/middlewares.js': `module.exports = { 1: 'global::used' };` });
+    expect(refused).toEqual([
+      `config/middlewares: give a list of names, { name, config } or { resolve, config }, unlike { '1': 'global::used' }`,
+    ]);
+  });
+
   it('a place that leads nowhere, without advice about packages; and middlewares that v4 does not have', async () => {
     const report = await checked({
       'config/middlewares.js': `module.exports = ['strapi::errors', 'strapi::nope', { resolve: './src/gone' }, { resolve: 'gone' }];`,

@@ -60,10 +60,10 @@ const hasTasks = ({ config }: OpenedCode): boolean => {
   return Boolean(enabled) && Object.keys(tasks ?? {}).length > 0;
 };
 
-/** Those of packages, too, need no file in the project that runs. */
+/** Those of packages, too, need no file in the project that runs; and whatever else is there is refused. */
 const hasMiddlewares = ({ config }: OpenedCode): boolean => {
-  const listed: unknown = config.tree['middlewares'];
-  return Array.isArray(listed) && listed.some((it: unknown) => !nameOfMiddleware(it).startsWith('strapi::'));
+  const listed: unknown = config.tree['middlewares'] ?? [];
+  return !Array.isArray(listed) || listed.some((it: unknown) => !nameOfMiddleware(it).startsWith('strapi::'));
 };
 
 /** Makes routes and hooks of it, and runs `register`. What a route needs and is not there refuses the start. */
