@@ -9,7 +9,7 @@ import { countOf, type Project } from './project.js';
 import { hasStudio, takesStudioPath } from './site.js';
 import { describeUses } from './v4project/absent-uses.js';
 import { missedCode } from './v4project/code.js';
-import { describeSetting } from './v4project/settings.js';
+import { countSettings, describeSetting } from './v4project/settings.js';
 
 /** What the project's files call for; one process says it for all. */
 export const warnOfProject = (project: Project, logger: Notices): void => {
@@ -36,11 +36,11 @@ export const warnOfProject = (project: Project, logger: Notices): void => {
       { files: failing.map(({ file, absent }) => ({ file, absent })) },
       `code of the project uses what is not here: ${failing.map((it) => `${it.file}: ${describeUses(it.absent)}`).join('; ')}`,
     );
-  const unsupported = project.v4.settings.filter((it) => it.verdict === 'not supported').map(describeSetting);
+  const unsupported = project.v4.settings.filter((it) => it.verdict === 'not supported');
   if (unsupported.length > 0)
     logger.warn(
-      { settings: unsupported },
-      `${countOf(unsupported.length, 'setting')} of config/ ${unsupported.length === 1 ? 'is' : 'are'} not supported: ${unsupported.join('; ')}`,
+      { settings: unsupported.map(describeSetting) },
+      `${countSettings(unsupported)} ${unsupported.length === 1 ? 'is' : 'are'} not supported: ${unsupported.map(describeSetting).join('; ')}`,
     );
   for (const warning of project.warnings) logger.warn(`schema file ${formatNote(warning)}`);
   logLeniency(project, logger);

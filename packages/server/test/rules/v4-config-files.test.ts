@@ -4,10 +4,12 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { inspect } from '../../src/cli/adopt/adopt.js';
 import { backup } from '../../src/cli/commands/backup.js';
+import { check } from '../../src/cli/commands/check.js';
 import { openProject, type Project } from '../../src/cli/project.js';
 import { start } from '../../src/cli/start.js';
 import { withSite } from '../../src/cli/with-site.js';
 import { newFolder } from '../world/folders.js';
+import { printed } from '../world/printed.js';
 import { type Files, sound, writeFiles } from '../world/schemas.js';
 
 let dir: string;
@@ -186,6 +188,32 @@ describe('settings that refuse the start', () => {
     ]);
     writeFiles(dir, { 'dovetail.config.json': { project: { ignoreCode: ['config'] } } });
     expect(await guards()).toEqual([]);
+  });
+
+  it('plugins and packages are not called settings, by adopt, the start and check', async () => {
+    const manifest = { dependencies: { '@strapi/strapi': '4.25.9', acl: '1', axios: '1' } };
+    writeFiles(dir, {
+      ...sound,
+      'package.json': manifest,
+      'config/server.js': 'module.exports = {};',
+      'node_modules/acl/package.json': { strapi: { kind: 'plugin', name: 'acl' } },
+      'node_modules/acl/strapi-server.js': 'module.exports = { register: ({ strapi }) => strapi.server.use(() => 1) };',
+    });
+    const guards = async () => (await adopted()).obstacles.filter((it) => it.code === 'settings.guards');
+    const why = 'may restrict access and is not supported';
+    expect(await guards()).toEqual([
+      expect.objectContaining({
+        message: expect.stringMatching(`^1 plugin ${why}, so the start is refused: plugins.acl: the package acl`),
+        cure: 'Do what they guard with permissions or handlers first.',
+      }),
+    ]);
+    await expect(start(dir)).rejects.toThrow(`1 plugin ${why}:\n  plugins.acl: the package acl does not run`);
+    const { out } = await printed(() => check(dir, { json: false }));
+    expect(out).toContain("\nOf v4's config/ and package.json, not supported:\n  plugins.acl: ");
+    writeFiles(dir, { 'config/middlewares.js': middlewares });
+    expect((await guards())[0]!.message).toMatch(
+      /^2 settings of config\/ and 1 plugin may restrict access and are not/,
+    );
   });
 
   it('a database of MySQL is named by commands that would look for a file', async () => {

@@ -39,7 +39,7 @@ import {
   verdictOf,
 } from '../v4project/code.js';
 import { findPackages, findPlugins } from '../v4project/plugins.js';
-import { settingGuards, type V4Setting, withPackages } from '../v4project/settings.js';
+import { countSettings, cureOfGuards, settingGuards, type V4Setting, withPackages } from '../v4project/settings.js';
 import { instantOf, readContents, readPublicActions } from './contents.js';
 import { findHazards } from './hazards.js';
 import { printReport } from './print.js';
@@ -114,8 +114,8 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
   if (guards.length > 0)
     obstacles.push({
       code: 'settings.guards',
-      message: `${guards.length === 1 ? 'A setting' : `${guards.length} settings`} of config/ may restrict access and ${guards.length === 1 ? 'is' : 'are'} not supported, so the start is refused: ${guards.map((it) => `${it.v4Name}: ${it.note}`).join('; ')}`,
-      cure: 'Say in dovetail.config what is to be, or list the files of config/ there: project.ignoreCode; none of their settings are read then.',
+      message: `${countSettings(guards)} may restrict access and ${guards.length === 1 ? 'is' : 'are'} not supported, so the start is refused: ${guards.map((it) => `${it.v4Name}: ${it.note}`).join('; ')}`,
+      cure: cureOfGuards(guards),
     });
   const unfit = environment === 'production' ? unfitSecretsOf(v4) : [];
   if (unfit.length > 0)

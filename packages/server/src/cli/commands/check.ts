@@ -292,7 +292,7 @@ const inWords = (report: CheckReport, { model }: Project, diff: TableDiff, store
     report.refused,
   );
   const settings = section(
-    "Settings of v4's config/ that are not supported:",
+    "Of v4's config/ and package.json, not supported:",
     report.settings.filter((it) => it.verdict === 'not supported').map(describeSetting),
   );
   const secrets = section('Secrets with which a start in production is refused:', describeUnfit(report.secrets));

@@ -17,6 +17,8 @@ import { type CodeFile, findCode, ignoredFiles, needsCode } from './code.js';
 import { findPackages } from './plugins.js';
 import {
   asksOrigin,
+  countSettings,
+  cureOfGuards,
   describeSetting,
   readV4Settings,
   settingGuards,
@@ -80,7 +82,7 @@ export const refuseSettings = (guards: readonly V4Setting[]): void => {
   if (guards.length === 0) return;
   const lines = guards.map((it) => `  ${describeSetting(it)}`).join('\n');
   throw new StartFault(
-    `Settings of config/ that may restrict access are not supported:\n${lines}\nSay in dovetail.config what is to be, or list the files of config/ there: project.ignoreCode; none of their settings are read then.`,
+    `${countSettings(guards)} may restrict access and ${guards.length === 1 ? 'is' : 'are'} not supported:\n${lines}\n${cureOfGuards(guards)}`,
   );
 };
 

@@ -20,6 +20,8 @@ export interface V4Setting {
   /** `api.rest.maxLimit`, `middlewares.strapi::cors.origin`. */
   readonly v4Name: string;
   readonly v4: unknown;
+  /** A plugin need not be named in `config/`, and packages are those of package.json. */
+  readonly kind: 'setting' | 'plugin' | 'package';
   readonly verdict: 'obeyed' | 'not needed' | 'not supported';
   /** Why, or what differs; null if there is nothing to say. */
   readonly note: string | null;
@@ -32,6 +34,14 @@ export interface V4Setting {
 /** One line, without the value, which may be a secret. */
 export const describeSetting = ({ v4Name, note, isGuard }: Pick<V4Setting, 'v4Name' | 'note' | 'isGuard'>): string =>
   `${v4Name}: ${note ?? 'it is not known here'}${isGuard ? '; it may restrict access' : ''}`;
+
+/** `2 settings of config/ and 1 plugin`. */
+export const countSettings = (settings: readonly Pick<V4Setting, 'kind'>[]): string =>
+  Object.entries({ setting: ' of config/', plugin: '', package: ' of package.json' })
+    .map(([kind, place]) => ({ kind, place, count: settings.filter((it) => it.kind === kind).length }))
+    .filter(({ count }) => count > 0)
+    .map(({ kind, place, count }) => `${count} ${kind}${count === 1 ? '' : 's'}${place}`)
+    .join(' and ');
 
 export type Target =
   | { readonly kind: 'config'; readonly name: string; readonly value: unknown }
@@ -74,6 +84,7 @@ const config = (name: string, value: unknown): Target => ({ kind: 'config', name
 const obeyed = (v4Name: string, v4: unknown, target: Target | null, note: string | null = null): V4Setting => ({
   v4Name,
   v4,
+  kind: 'setting',
   verdict: 'obeyed',
   note,
   target,
@@ -89,8 +100,8 @@ const notSupported = (
   v4Name: string,
   v4: unknown,
   note: string | null,
-  { isGuard = false }: { readonly isGuard?: boolean } = {},
-): V4Setting => ({ ...obeyed(v4Name, v4, null, note), verdict: 'not supported', isGuard });
+  { isGuard = false, kind = 'setting' }: Partial<Pick<V4Setting, 'isGuard' | 'kind'>> = {},
+): V4Setting => ({ ...obeyed(v4Name, v4, null, note), kind, verdict: 'not supported', isGuard });
 
 /** JSON says it of what was evaluated by another process. */
 const isFunction = (value: unknown): boolean => typeof value === 'function' || value === FUNCTION;
@@ -478,10 +489,12 @@ export const withPackages = (
         mayGuard === null
           ? `the package ${packageName} is not installed, so nothing tells whether it restricts access: install it, or remove it from package.json`
           : `the package ${packageName} does not run${mayGuard ? `: once nothing depends on it, list it in dovetail.config, project: { ignoreCode: ['${packageName}'] }` : ''}`,
-        { isGuard: mayGuard === true && !ignored.has(packageName) },
+        { kind: 'plugin', isGuard: mayGuard === true && !ignored.has(packageName) },
       ),
     ),
-    ...(unknown.length === 0 ? [] : [notSupported('dependencies', unknown, notInstalled(unknown))]),
+    ...(unknown.length === 0
+      ? []
+      : [notSupported('dependencies', unknown, notInstalled(unknown), { kind: 'package' })]),
   ];
 };
 
@@ -507,6 +520,7 @@ const plugins = (value: unknown, values: V4Values): readonly V4Setting[] => {
         at,
         name,
         valueAt(it, 'resolve') ? 'plugins of the project do not run' : (pluginNotes[name] ?? notHere),
+        { kind: 'plugin' },
       ),
     ];
   });
@@ -754,6 +768,12 @@ export const settingGuards = (
   settings: readonly V4Setting[],
   { given }: { readonly given: unknown },
 ): readonly V4Setting[] => settings.filter(({ isGuard, target }) => isGuard && !(target && has(given, target.name)));
+
+/** What to do where they refuse a start. The note of each plugin says the rest. */
+export const cureOfGuards = (guards: readonly V4Setting[]): string =>
+  guards.every((it) => it.kind === 'plugin')
+    ? 'Do what they guard with permissions or handlers first.'
+    : 'Say in dovetail.config what is to be, or list the files of config/ there: project.ignoreCode; none of their settings are read then.';
 
 /** Paths in dovetail.config and variables that only count together: who gives one gives all. */
 const groups: readonly RegExp[] = [/^upload\.s3\./, /^AWS_/, /^SMTP_/];
