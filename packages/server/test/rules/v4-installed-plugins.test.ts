@@ -95,8 +95,32 @@ describe('plugins of a workspace', () => {
       expect.objectContaining({
         v4Name: 'dependencies',
         isGuard: false,
-        note: '@my/access-list, axios of package.json are not installed, and nothing tells what they do: a plugin of v4 may restrict access. Install them, or remove them from package.json',
+        note: '@my/access-list, axios of package.json are not installed, no file imports them, and nothing tells what they do: a plugin of v4 may restrict access. Install them, or remove them from package.json',
       }),
+    ]);
+  });
+});
+
+describe('packages that are not installed', () => {
+  it('are named with the file that imports them, and not at all if only the admin panel does', () => {
+    const dependencies = { axios: '1', '@my/tools': '1', lodash: '4', 'react-icons': '5', left: '1' };
+    writeFiles(dir, {
+      'package.json': JSON.stringify({ dependencies }),
+      'config/server.js': `const { host } = require('@my/tools/hosts');`,
+      'src/api/a/services/a.ts': `import axios from 'axios';`,
+      'src/api/b/services/b.js': `// require('left')\nconst axios = require('axios'); const text = 'left'; import('lodash');`,
+      'src/admin/app.tsx': `import { Star } from 'react-icons/fa'; import lodash from 'lodash';`,
+    });
+    expect(withPackages([], {}, findPackages(dir), none).map((it) => `${it.v4Name}: ${it.note}`)).toEqual([
+      ...[
+        ['axios', 'src/api/a/services/a.ts'],
+        ['@my/tools', 'config/server.js'],
+        ['lodash', 'src/api/b/services/b.js'],
+      ].map(
+        ([name, file]) =>
+          `dependencies.${name}: ${file} imports it, and it is not installed: install the packages of the project (npm install)`,
+      ),
+      'dependencies: left of package.json is not installed, no file imports it, and nothing tells what it does: a plugin of v4 may restrict access. Install it, or remove it from package.json',
     ]);
   });
 });

@@ -1,7 +1,10 @@
 /** What becomes of the plugins and providers of v4 that a package.json names. */
 import fs from 'node:fs';
 import path from 'node:path';
+import escapeRegExp from 'lodash/escapeRegExp.js';
 import { nameByPackage, packageFolder } from '../../v4code/loading/installed.js';
+import { nameIn } from '../../v4code/loading/load.js';
+import { withoutComments } from './code-texts.js';
 import { pluginGuards } from './guard-texts.js';
 
 export interface PluginVerdict {
@@ -64,8 +67,14 @@ export interface InstalledPlugin {
 /** What the packages of the project are, as far as they are installed or their names say it. */
 export interface FoundPackages {
   readonly plugins: readonly InstalledPlugin[];
-  /** Dependencies that are not installed, and whose names do not tell whether they are plugins. */
-  readonly unknown: readonly string[];
+  /** Dependencies that are not installed, and whose names do not tell whether they are plugins; without those that only the panel imports. */
+  readonly unknown: readonly AbsentPackage[];
+}
+
+interface AbsentPackage {
+  readonly packageName: string;
+  /** The first file of `src` or `config` that names it as a module; null if none does: v4 loads plugins by package.json alone. */
+  readonly importedBy: string | null;
 }
 
 /**
@@ -83,14 +92,37 @@ export const findPackages = (dir: string, configured: unknown = {}): FoundPackag
       : [{ name, packageName, mayGuard: folder === null ? null : !noGuards.has(packageName) && mayGuard(folder) }];
   });
   const folders = new Set(found.flatMap(({ folder }) => (folder === null ? [] : [fs.realpathSync(folder)])));
+  const unknown = found
+    .filter(({ packageName, folder }) => folder === null && nameByPackage(packageName) === null)
+    .map(({ packageName }) => packageName)
+    .filter((it) => !noPlugin.test(it));
   return {
     plugins: [...packaged, ...placedGuards(dir, configured, folders)],
-    unknown: found
-      .filter(({ packageName, folder }) => folder === null && nameByPackage(packageName) === null)
-      .map(({ packageName }) => packageName)
-      .filter((it) => !noPlugin.test(it)),
+    unknown: unknown.length === 0 ? [] : withImporters(dir, unknown),
   };
 };
+
+const withImporters = (dir: string, names: readonly string[]): readonly AbsentPackage[] => {
+  const files = ['config', 'src'].flatMap((place) =>
+    filesBelow(path.join(dir, place), /(?<!\.d|\.test)\.[cm]?[jt]sx?$/).map((file) => ({
+      file: nameIn(dir, file),
+      text: withoutComments(fs.readFileSync(file, 'utf8')),
+    })),
+  );
+  return names.flatMap((packageName): readonly AbsentPackage[] => {
+    const importing = new RegExp(
+      String.raw`\b(?:from|import|require(?:\.resolve)?)\s*\(?\s*['"\x60]${escapeRegExp(packageName)}(?:/[^'"\x60]*)?['"\x60]`,
+    );
+    const importers = files.filter(({ text }) => importing.test(text)).map(({ file }) => file);
+    if (importers.length === 0) return [{ packageName, importedBy: null }];
+    return importers
+      .filter((it) => !ofPanel.test(it))
+      .slice(0, 1)
+      .map((importedBy) => ({ packageName, importedBy }));
+  });
+};
+
+const ofPanel = /^src\/(?:plugins\/[^/]+\/)?admin\//;
 
 /** @param packaged folders of packages, whose names are in package.json. */
 const placedGuards = (dir: string, configured: unknown, packaged: ReadonlySet<string>): readonly InstalledPlugin[] =>
@@ -148,11 +180,18 @@ const mayGuard = (folder: string): boolean =>
 const textsBelow = (place: string): readonly string[] => {
   const found = fs.statSync(place, { throwIfNoEntry: false });
   if (!found) return [];
-  if (found.isFile()) return [fs.readFileSync(place, 'utf8')];
-  return fs
-    .readdirSync(place, { recursive: true, withFileTypes: true })
-    .filter(
-      (it) => it.isFile() && /\.[cm]?js$/.test(it.name) && !it.parentPath.includes('/node_modules/', place.length),
-    )
-    .map((it) => fs.readFileSync(path.join(it.parentPath, it.name), 'utf8'));
+  const files = found.isFile() ? [place] : filesBelow(place, /\.[cm]?js$/);
+  return files.map((it) => fs.readFileSync(it, 'utf8'));
 };
+
+/** Without those of packages that are installed there. */
+const filesBelow = (folder: string, names: RegExp): readonly string[] =>
+  fs.existsSync(folder)
+    ? fs
+        .readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter(
+          (it) => it.isFile() && names.test(it.name) && !`${it.parentPath}/`.includes('/node_modules/', folder.length),
+        )
+        .map((it) => path.join(it.parentPath, it.name))
+        .sort()
+    : [];

@@ -492,15 +492,25 @@ export const withPackages = (
         { kind: 'plugin', isGuard: mayGuard === true && !ignored.has(packageName) },
       ),
     ),
-    ...(unknown.length === 0
-      ? []
-      : [notSupported('dependencies', unknown, notInstalled(unknown), { kind: 'package' })]),
+    ...unknown.flatMap(({ packageName, importedBy }) =>
+      importedBy === null
+        ? []
+        : notSupported(
+            `dependencies.${packageName}`,
+            packageName,
+            `${importedBy} imports it, and it is not installed: install the packages of the project (npm install)`,
+            { kind: 'package' },
+          ),
+    ),
+    ...notImported(unknown.filter((it) => it.importedBy === null).map((it) => it.packageName)),
   ];
 };
 
-const notInstalled = (names: readonly string[]): string => {
+const notImported = (names: readonly string[]): readonly V4Setting[] => {
+  if (names.length === 0) return [];
   const [are, they, them] = names.length === 1 ? ['is', 'it does', 'it'] : ['are', 'they do', 'them'];
-  return `${names.join(', ')} of package.json ${are} not installed, and nothing tells what ${they}: a plugin of v4 may restrict access. Install ${them}, or remove ${them} from package.json`;
+  const note = `${names.join(', ')} of package.json ${are} not installed, no file imports ${them}, and nothing tells what ${they}: a plugin of v4 may restrict access. Install ${them}, or remove ${them} from package.json`;
+  return [notSupported('dependencies', names, note, { kind: 'package' })];
 };
 
 const plugins = (value: unknown, values: V4Values): readonly V4Setting[] => {
