@@ -82,15 +82,15 @@ export const warnOfOpenSite = ({ config }: Project, logger: Notices): void => {
   logger.warn('permissions are switched off: anyone may read, change and delete all content');
 };
 
-/** The link by which the first administrator registers, while there is none; none in production. */
+/** The link by which the first administrator registers, while there is none; none in production. @param addresses of the Studio. */
 export const tellFirstAdministrator = async (
   { administration }: Site,
-  url: string,
+  addresses: readonly string[],
   logger: Pick<Notices, 'info'>,
 ): Promise<void> => {
   const key = (await administration?.signIn.registerKey()) ?? null;
   if (key !== null)
     logger.info(
-      `there is no administrator yet: create one at ${url}/studio/welcome#${key}, or with dovetail admin create`,
+      `there is no administrator yet: create one at ${addresses.map((it) => `${it}/studio/welcome#${key}`).join(', from elsewhere at ')}, or with dovetail admin create`,
     );
 };

@@ -18,6 +18,7 @@ import type { Uid } from '../model/model.js';
 import { newSite, type Secrets, type Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { BoundCode } from '../v4code/code.js';
+import type { Config, Environment } from './config.js';
 import { healthOf } from './health.js';
 import { mailFor } from './mail.js';
 import type { Project } from './project.js';
@@ -78,6 +79,22 @@ const studioSettingsOf = ({ config, env }: Pick<Project, 'config' | 'env'>): Stu
 /** The URL of the server, as clients see it. @param port that it listens at. */
 export const addressOf = ({ config, env }: Pick<Project, 'config' | 'env'>, port: number): string =>
   config.server.url?.replace(/\/+$/, '') ?? `http://${env.HOST}:${port}`;
+
+/**
+ * Where to open the Studio: at this machine, as the public address may lead nowhere yet, and there. One with a path is alone: the pages
+ * know no other.
+ */
+export const studioAddressesOf = (
+  { config, env }: { readonly config: Pick<Config, 'server'>; readonly env: Pick<Environment, 'HOST'> },
+  port: number,
+): readonly string[] => {
+  const isEverywhere = ['0.0.0.0', '::'].includes(env.HOST);
+  const local = `http://${isEverywhere ? 'localhost' : env.HOST}:${port}`;
+  const { url } = config.server;
+  if (url === null) return [local];
+  const given = url.replace(/\/+$/, '');
+  return new URL(url).pathname === '/' ? [local, given] : [given];
+};
 
 export const takesStudioPath = ({ api }: Project['config']): boolean =>
   `${api.rest.prefix.toLowerCase()}/`.startsWith(`${STUDIO_PATH}/`);

@@ -24,7 +24,7 @@ import {
 } from './project.js';
 import { boundGrowth } from './runtime.js';
 import { readSecrets } from './secrets.js';
-import { addressOf, hasStudio, loadProjectHandlers, serverSettingsOf, siteToServe } from './site.js';
+import { hasStudio, loadProjectHandlers, serverSettingsOf, siteToServe, studioAddressesOf } from './site.js';
 import { StartFault } from './start-fault.js';
 import { startThreads } from './threads.js';
 import { refuseGuards } from './v4project/code.js';
@@ -141,7 +141,7 @@ const serve = async (
     );
     if (worker === null) printExampleUrl(project, port);
     if (worker === null || worker.duty === 'prepare')
-      await tellFirstAdministrator(site, addressOf(project, port), logger);
+      await tellFirstAdministrator(site, studioAddressesOf(project, port), logger);
   };
   const begun = begin();
   const delayMs = config.server.stopDelaySeconds * 1000;

@@ -8,7 +8,9 @@ import {
   listAdminsCommand,
   setAdminPasswordCommand,
 } from '../../src/cli/commands/admin.js';
+import { defaultConfig } from '../../src/cli/config.js';
 import { tellFirstAdministrator } from '../../src/cli/notices.js';
+import { studioAddressesOf } from '../../src/cli/site.js';
 import { newServer } from '../../src/http/server.js';
 import { limits } from '../../src/limits.js';
 import { type AdminWorld, adminPassword, cookieOf, newAdminWorld, studio } from '../world/administrators.js';
@@ -75,7 +77,7 @@ describe.each(dialects)('the first administrator on %s', (dialect) => {
     try {
       const said: string[] = [];
       const logger = { info: (...given: unknown[]) => void said.push(given.join(' ')) };
-      const tell = () => tellFirstAdministrator(it_.site, 'http://127.0.0.1:1337', logger);
+      const tell = () => tellFirstAdministrator(it_.site, ['http://127.0.0.1:1337'], logger);
       await tell();
       const [, key = ''] = /http:\/\/127\.0\.0\.1:1337\/studio\/welcome#(\S+?),/.exec(said.join()) ?? [];
       expect((await it_.register({ ...person, key })).status).toBe(200);
@@ -85,6 +87,31 @@ describe.each(dialects)('the first administrator on %s', (dialect) => {
       await it_.close();
     }
   });
+
+  it.each([
+    [null, '0.0.0.0', ['http://localhost:1337']],
+    ['https://cms.example/', '127.0.0.1', ['http://127.0.0.1:1337', 'https://cms.example']],
+    ['https://example.org/cms', '::', ['https://example.org/cms']],
+  ])(
+    'AD7: with server.url %s it leads to what can be opened at this machine too, unless the address has a path',
+    async (url, host, addresses) => {
+      const server = { ...defaultConfig('.').server, url };
+      expect(studioAddressesOf({ config: { server }, env: { HOST: host } }, 1337)).toEqual(addresses);
+      const it_ = await open();
+      try {
+        const said: string[] = [];
+        await tellFirstAdministrator(it_.site, addresses, {
+          info: (...given: unknown[]) => void said.push(given.join(' ')),
+        });
+        const link = (address: string): string => `${address}/studio/welcome#\\S+?`;
+        expect(said.join()).toMatch(
+          new RegExp(`create one at ${addresses.map(link).join(', from elsewhere at ')}, or with`),
+        );
+      } finally {
+        await it_.close();
+      }
+    },
+  );
 
   it('AD7: v4’s three roles are made, with v4’s permissions', async () => {
     const it_ = await open();

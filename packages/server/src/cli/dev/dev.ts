@@ -14,6 +14,7 @@ import { type Notices, newLogger } from '../log.js';
 import { tellFirstAdministrator } from '../notices.js';
 import { stopOnSignals, watchUncaught } from '../process.js';
 import { type Project, typesInWords } from '../project.js';
+import { studioAddressesOf } from '../site.js';
 import { settle, watchCode } from '../start.js';
 import { StartFault } from '../start-fault.js';
 import { differencesOf } from './differences.js';
@@ -207,13 +208,14 @@ const listen = async (
     });
     server.listen({ host, port }, resolve);
   });
-  const url = `http://${host}:${(server.address() as AddressInfo).port}`;
+  const { port: bound } = server.address() as AddressInfo;
+  const url = `http://${host}:${bound}`;
   logger.info(
     { database: db.place, url },
     `serving ${project.dir} (${typesInWords(project.model)}) after ${Math.round(performance.now())} ms`,
   );
   if (process.stdout.isTTY) process.stdout.write(whatToOpen(project, url));
-  await tellFirstAdministrator(site, project.config.server.url?.replace(/\/+$/, '') ?? url, logger);
+  await tellFirstAdministrator(site, studioAddressesOf(project, bound), logger);
 };
 
 const whatToOpen = ({ config, model }: Project, url: string): string => {
