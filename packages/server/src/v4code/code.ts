@@ -38,7 +38,7 @@ import { readProjectCode } from './read.js';
 import { type MakeMiddleware, middlewareOf, orNearName } from './requests/chains.js';
 import { newCoreController, newCoreService, type RestLimits } from './requests/core.js';
 import { newRegistry, type Registry } from './requests/registry.js';
-import { newRouteTable, type RouteTable } from './requests/routes.js';
+import { type CodeRoute, newRouteTable, type RouteTable } from './requests/routes.js';
 import { newUserReads } from './requests/user-reads.js';
 import { newStrapi, type Strapi } from './strapi.js';
 import { guarding, onMissed, placeKeeper } from './strapi-utils/guards.js';
@@ -66,6 +66,8 @@ export interface TriedCode {
   readonly refused: readonly string[];
   /** Those that its routes name. */
   readonly actions: readonly Action[];
+  /** The route on which code answers a GET; null where the server does by itself. */
+  readonly routeAt: (path: string) => CodeRoute | null;
 }
 
 export interface Binding {
@@ -463,9 +465,10 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     tryOut: async (binding) => {
       try {
         const { table } = await bind(binding, { isTrial: true });
-        return { refused: [], actions: table.actions() };
+        return { refused: [], actions: table.actions(), routeAt: (path) => table.at(path).find('GET')?.route ?? null };
       } catch (fault) {
-        return { refused: fault instanceof CodeFault ? fault.message.split('\n') : [], actions: [] };
+        const refused = fault instanceof CodeFault ? fault.message.split('\n') : [];
+        return { refused, actions: [], routeAt: () => null };
       }
     },
   };

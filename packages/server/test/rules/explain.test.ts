@@ -12,6 +12,7 @@ import { insertRows, newDatabase, queryOf, type TestDatabase } from '../world/da
 import { newFolder } from '../world/folders.js';
 import { newPeopleWorld, type PeopleWorld } from '../world/people.js';
 import { printed } from '../world/printed.js';
+import { writeFiles } from '../world/schemas.js';
 import { writeSmall } from '../world/small.js';
 import { dialects, projectDir } from '../world/world.js';
 
@@ -271,5 +272,38 @@ describe.each(dialects)('what explain says of reading on %s', (dialect) => {
     expect(out).toMatch(
       /\n {2}-- READS ALL OF notes, about 3,000 rows\n(.*\n)? {2}-- to end this, add to dovetail\.config: "indexes": \{"api::note\.note":\["weight"\]\}\n {2}-- ran once: (1 row|25 rows) in [\d.]+ ms\n/,
     );
+  });
+});
+
+describe('explain of routes that code of the project answers', () => {
+  const dir = newFolder();
+  afterAll(() => vi.unstubAllEnvs());
+
+  it('says so instead of what the server would read, and where code takes part in a read of its own', async () => {
+    const database = await newDatabase('sqlite');
+    for (const [name, value] of Object.entries(database.env)) vi.stubEnv(name, value);
+    const type = { attributes: { title: { type: 'string' } } };
+    writeSmall(dir, { types: { book: type, page: type } });
+    const factories = `const { factories } = require('@strapi/strapi');`;
+    writeFiles(dir, {
+      'src/api/book/routes/01-own.js': `module.exports = { routes: [
+        { method: 'GET', path: '/books/best', handler: 'book.best' }, { method: 'GET', path: '/books/:id(7)', handler: 'book.best' },
+      ] };`,
+      'src/api/book/routes/book.js': `${factories} module.exports = factories.createCoreRouter('api::book.book');`,
+      'src/api/book/controllers/book.js': `${factories} module.exports = factories.createCoreController('api::book.book', { best() {}, find() {} });`,
+    });
+    const project = await bringUp(await openProject(dir), database.db, pino({ level: 'silent' }));
+    expect(project.model.types.has('api::book.book')).toBe(true);
+    const explained = (url: string) => printed(() => explain(dir, url, { json: false }));
+    for (const [url, route] of [
+      ['/api/books/best?x=1', '/api/books/best'],
+      ['/api/books/7', '/api/books/:id(7)'],
+    ] as const)
+      await expect(explained(url)).rejects.toThrow(
+        `is answered by code of the project, on the route GET ${route} of src/api/book/routes/01-own.js: what it reads only the code says.`,
+      );
+    expect((await explained('/api/books')).said).toContain('(code of the project takes part: ');
+    for (const url of ['/api/books/8', '/api/pages'])
+      expect((await explained(url)).said).not.toContain('code of the project');
   });
 });

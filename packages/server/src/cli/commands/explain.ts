@@ -15,10 +15,12 @@ import { newReader } from '../../read/find.js';
 import { readDefaultCode } from '../../read/locales.js';
 import { newWindowReader } from '../../read/window.js';
 import { type Db, readRows, type TableRead } from '../../sql/dialect.js';
+import type { CodeRoute } from '../../v4code/requests/routes.js';
 import { requireStarted } from '../layout.js';
 import { countOf, openDatabase, openProject } from '../project.js';
 import { isServedBy, unservedOf } from '../site.js';
 import { StartFault, UsageFault } from '../start-fault.js';
+import { codeRouteAt } from '../v4project/running-code.js';
 
 export interface ExplainOptions {
   /** The caller: `role:TYPE` or `token:NAME`. */
@@ -39,11 +41,18 @@ export const explain = async (
     const { config, model } = await requireStarted(project, db);
     const routes = routesOf(model, config.api.rest.prefix, unservedOf(project));
     const found = readRouteOf(url, routes);
-    if (!found) {
-      const readable = readRoutes(routes).map((it) => it.route.path);
-      const { pathname } = targetOfUrl(url);
-      throw new StartFault(`${pathname} is not a route that reads content. Routes: ${readable.join(', ')}`);
-    }
+    const { pathname } = targetOfUrl(url);
+    const byCode = await codeRouteAt(project, db, pathname);
+    const readable = readRoutes(routes).map((it) => it.route.path);
+    if (byCode && !isReadOf(byCode, found))
+      throw new StartFault(
+        `${pathname} is answered by code of the project, on the route GET ${byCode.path} of ${byCode.place}: what it reads only the code says. explain knows what the server itself reads, for the routes ${readable.join(', ')}`,
+      );
+    if (!found) throw new StartFault(`${pathname} is not a route that reads content. Routes: ${readable.join(', ')}`);
+    if (byCode)
+      process.stderr.write(
+        `(code of the project takes part: a guard, controller, service or hook of GET ${byCode.path}; explained is what the server reads for the URL as it stands)\n`,
+      );
     const { route, action, id, list, search } = found;
     const { type } = route;
     const named = await callerNamed(as, db, isServedBy(project));
@@ -73,6 +82,10 @@ export const explain = async (
     await db.close();
   }
 };
+
+/** Whether the route of code leads to the read that the server has for the URL. */
+const isReadOf = ({ handled }: CodeRoute, found: ReturnType<typeof readRouteOf>): boolean =>
+  found !== null && handled?.uid === found.route.type.uid && ['find', 'findOne'].includes(handled.action);
 
 const preparedOf = <T>(prepared: Result<T>): T => {
   if (!prepared.ok) throw new StartFault(prepared.issues.map(formatIssue).join('\n'));

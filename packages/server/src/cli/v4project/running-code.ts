@@ -8,6 +8,7 @@ import type { Secrets } from '../../site/site.js';
 import type { Db } from '../../sql/dialect.js';
 import type { Binding, BoundCode, LoadedCode, OpenedCode, TriedCode } from '../../v4code/code.js';
 import type { SettingsInForce } from '../../v4code/loading/defaults.js';
+import type { CodeRoute } from '../../v4code/requests/routes.js';
 import { withVariables } from '../config.js';
 import { mailFor } from '../mail.js';
 import type { Project } from '../project.js';
@@ -105,6 +106,12 @@ export const actionsOfCode = async (project: Project, db: Db): Promise<readonly 
   return actions;
 };
 
+/** The route on which code answers a GET, `register` aside; null where the server answers by itself, or code is refused. */
+export const codeRouteAt = async (project: Project, db: Db, path: string): Promise<CodeRoute | null> =>
+  (await triedCode(project, db)).routeAt(path);
+
+const nothing = { actions: [], routeAt: () => null };
+
 /** Modules are loaded and routes made, as the start does it, but neither `register` nor `bootstrap` runs, and nothing is written. */
 const triedCode = (project: Project, db: Db): Promise<TriedCode> =>
   withVariables(project.dir, async () => {
@@ -113,13 +120,13 @@ const triedCode = (project: Project, db: Db): Promise<TriedCode> =>
     globalThis.console = new Console(process.stderr);
     try {
       const loaded = await loadProjectCode(project);
-      if (!loaded) return { refused: [], actions: [] };
+      if (!loaded) return { refused: [], ...nothing };
       // nothing is signed with them
       const unused = crypto.randomBytes(32).toString('hex');
       const secrets = { jwtSecret: unused, apiTokenSalt: unused, adminJwtSecret: unused };
       return await loaded.tryOut(bindingOf(project, { secrets, db, logger: pino({ level: 'silent' }) }));
     } catch (fault) {
-      if (fault instanceof StartFault) return { refused: fault.message.split('\n'), actions: [] };
+      if (fault instanceof StartFault) return { refused: fault.message.split('\n'), ...nothing };
       throw fault;
     } finally {
       globalThis.console = own;

@@ -30,8 +30,17 @@ export interface CodeRoute extends Chain {
   readonly plain: PlainRoute | null;
   /** `api::tool` or `plugin::users-permissions`: whose it is. */
   readonly namespace: string;
+  /** The file that declares it, or else who does. */
+  readonly place: string;
+  /** The action that it names; null for a function. */
+  readonly handled: Handled | null;
   /** The parameters of a path; false if it is another one. */
   readonly match: MatchFunction;
+}
+
+interface Handled {
+  readonly uid: string;
+  readonly action: string;
 }
 
 export interface FoundRoute {
@@ -151,6 +160,8 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
         isNative: placed.isNative,
         plain,
         namespace: placed.namespace,
+        place: placed.place,
+        handled: handlerOf(placed),
         match: matcher(at),
         ...chainOf(placed, deps),
       },
@@ -332,10 +343,7 @@ const placedRoutes = ({ registry, types, faults }: RouteDeps): readonly PlacedRo
 const isOfAdmin = ({ info }: PlacedRoute): boolean => info['type'] === 'admin';
 
 /** The action that a route names; null if it is a function. */
-const handlerOf = ({
-  declared: { handler },
-  namespace,
-}: PlacedRoute): { readonly uid: string; readonly action: string } | null => {
+const handlerOf = ({ declared: { handler }, namespace }: PlacedRoute): Handled | null => {
   if (typeof handler !== 'string') return null;
   const full = handler.includes('::') ? handler : `${namespace}.${handler}`;
   const [, uid = '', action = ''] = /^(.*)\.([^.]+)$/.exec(full) ?? [];
