@@ -758,6 +758,16 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     ['strapi.db.connection', `const { query, connection: knex } = strapi.db; knex('books')`],
     ['strapi.entityService.clone', `const { entityService: all } = strapi; all?.clone('api::book.book', 1)`],
     ['strapi.db.connection', `strapi!.db!.connection`],
+    ['strapi.db.connection', `module.exports = ({ strapi: app }) => app.db.connection`],
+    ['strapi.db.connection', `const app = strapi; const { connection: knex } = app.db; knex('books')`],
+    [
+      'strapi.db.connection',
+      `export default ({ strapi: app }: { strapi: Strapi }) => { const { db } = app; db.connection; }`,
+    ],
+    [
+      "strapi.plugin('upload').service('upload').replace",
+      `const s = strapi; s.plugin('upload').service('upload').replace()`,
+    ],
     ['strapi.auth', `strapi.log.info(\`text \${ctx.path + strapi.auth} text\`)`],
     ['strapi.auth', `strapi.log.info(\`a \${[\`b \${{ c: strapi.auth }}\`]}\`)`],
     ['strapi.auth', `s.replace(/\\/*$/, ''); strapi.auth; /* end */ x = 1`],

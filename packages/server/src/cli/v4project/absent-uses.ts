@@ -2,7 +2,7 @@
 import escapeRegExp from 'lodash/escapeRegExp.js';
 import { absentMembers, UTILS } from '../../v4code/strapi-utils/missing.js';
 import { absentServicesIn, destructuredNames, type Named } from './absent-services.js';
-import { codeTexts } from './code-texts.js';
+import { type CodeTexts, codeTexts } from './code-texts.js';
 
 export interface AbsentUse {
   /** `strapi.db.connection`, or the name of a module or a policy. */
@@ -22,7 +22,7 @@ interface Project {
 
 /** Each once, in order. Comments and texts do not count. */
 export const absentUses = (file: string, source: string, { keepsSessions, plugins }: Project): readonly AbsentUse[] => {
-  const { text, code } = codeTexts(source);
+  const { text, code } = namingStrapi(codeTexts(source));
   const found = new Map<string, AbsentUse>();
   // v4's panel asks its own policies on routes of its own, which nobody serves here; an API has none, whatever their type
   const isOfPanel = !file.startsWith('src/api/') && routesOfPanel.test(text);
@@ -42,6 +42,25 @@ export const absentUses = (file: string, source: string, { keepsSessions, plugin
     if (!found.has(it.what)) found.set(it.what, it);
   return [...found.values()].sort((a, b) => a.line - b.line);
 };
+
+/**
+ * With `strapi` for the names that the file gives it: `({ strapi: app }) =>`, `const app = strapi;`. Both still have all lines, and what is at
+ * a place of one is at that of the other.
+ */
+const namingStrapi = ({ text, code }: CodeTexts): CodeTexts => {
+  const names = [...code.matchAll(strapiByName)].map(({ 1: inList, 2: assigned }) => inList ?? assigned ?? '');
+  if (names.length === 0) return { text, code };
+  const used = new RegExp(`(?<![\\w$.]|\\?\\.)(?:${[...new Set(names)].map(escapeRegExp).join('|')})(?![\\w$])`, 'g');
+  const places = [...code.matchAll(used)].map(({ 0: { length }, index }) => ({ index, end: index + length }));
+  const named = (it: string): string => {
+    const parts = places.map(({ index }, i) => it.slice(places[i - 1]?.end ?? 0, index));
+    return [...parts, it.slice(places.at(-1)?.end ?? 0)].join('strapi');
+  };
+  return { text: named(text), code: named(code) };
+};
+
+const strapiByName =
+  /[{,]\s*strapi\s*:\s*([\w$]+)\s*[,}]|\b(?:const|let|var)\s+([\w$]+)\s*=\s*(?:global(?:This)?\s*\.\s*)?strapi\s*(?=[;,\n]|$)/g;
 
 // ---- `@strapi/utils`, by whatever names the file gives it and its members
 
