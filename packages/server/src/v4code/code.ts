@@ -419,7 +419,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     faults.throwAll();
     const { origin: corsOrigin } = configOf('strapi::cors', config.tree['middlewares']);
     return {
-      hooks: hooksWithResults(lifecycles, () => entities),
+      hooks: hooksWithResults(lifecycles, () => entities, model),
       listeners,
       userReads: newUserReads({ model, entities, entityService, lifecycles, rest, reader: () => lateSite().reader }),
       rawCodes: plugins.rawCodes(),

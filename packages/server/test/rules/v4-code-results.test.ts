@@ -203,6 +203,15 @@ describe.each(dialects)('results that hooks change, of the server’s own writes
     for (const name of ['code', 'note']) expect(french).not.toHaveProperty(name);
   });
 
+  it('LO7: the siblings beside it show nothing private either', async () => {
+    const made = await bodyOf('POST', 'pages', { data: { title: 'one', note: 'secret' } });
+    const { id } = made['data'] as Row;
+    const sibling = await bodyOf('POST', `pages/${String(id)}/localizations`, { locale: 'de', title: 'eins' });
+    const [shown] = sibling['localizations'] as readonly Row[];
+    expect(shown).toMatchObject({ id, title: 'one' });
+    expect(shown).not.toHaveProperty('note');
+  });
+
   it('AD14: administrators see what is stored', async () => {
     const hash = bcrypt.hashSync('a long password', { cost: 4, version: '2a' });
     for (const query of [

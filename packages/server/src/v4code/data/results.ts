@@ -1,7 +1,7 @@
 /** What hooks leave of `event.result` of the server's own writes, which is what v4 responds with. */
 import { isDeepStrictEqual } from 'node:util';
 import cloneDeep from 'lodash/cloneDeep.js';
-import type { EntryType } from '../../model/model.js';
+import type { EntryType, Model } from '../../model/model.js';
 import type { HooksOf, SeenEntry } from '../../write/request.js';
 import { isMembers } from '../loading/parts.js';
 import { sanitizeOutput } from '../strapi-utils/sanitize.js';
@@ -9,9 +9,9 @@ import type { Entities } from './entities.js';
 import { hooksOf } from './hooks.js';
 import type { Lifecycles, Operation } from './lifecycles.js';
 
-/** The hooks of the write line, which tell what they have left. */
+/** The hooks of the write line, which tell what they have left. @param model that of clients: code's own hides nothing. */
 export const hooksWithResults =
-  (lifecycles: Lifecycles, entities: () => Entities): HooksOf =>
+  (lifecycles: Lifecycles, entities: () => Entities, model: Model): HooksOf =>
   (request) => {
     let ended: Result | null = null;
     // operations of code are begun by code, and it gets their results
@@ -20,7 +20,7 @@ export const hooksWithResults =
         ended = it;
       });
     const hooks = hooksOf({ ...lifecycles, begin }, entities)(request);
-    return hooks && { ...hooks, seen: () => ended && seenOf(ended, request.type, entities()) };
+    return hooks && { ...hooks, seen: () => ended && seenOf(ended, request.type, model) };
   };
 
 /** A result before the hooks that hear of it, and after them: they change it in place. */
@@ -40,7 +40,7 @@ const noting = (operation: Operation, note: (result: Result) => void): Operation
   });
 };
 
-const seenOf = (result: Result, type: EntryType, { model }: Entities): SeenEntry => ({
+const seenOf = (result: Result, type: EntryType, model: Model): SeenEntry => ({
   show: (caller, asked) => {
     const shown = sanitizeOutput(model, result.left, type, caller);
     return JSON.stringify(asked === null ? shown : selected(JSON.parse(asked), shown, result, type));
