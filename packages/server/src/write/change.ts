@@ -22,7 +22,7 @@ import { type LeftOut, leaveOut } from '../query/lenient.js';
 import type { EntryFormat, Gate } from '../query/selection.js';
 import type { DbValue } from '../sql/dialect.js';
 import { entryIdOf, idOf, isObject, isObjectOrList, namesEntry } from './ids.js';
-import { type MorphChange, parseMorph } from './morphs.js';
+import { hiddenTargets, type MorphChange, parseMorph } from './morphs.js';
 import type { Moves, Position } from './order.js';
 import { type Comparison, compareAll } from './patterns.js';
 import { ownMember } from './places.js';
@@ -416,9 +416,12 @@ const newParser = (
   /** An entry that the caller may not find cannot be named, as one of a type that does not exist. */
   const morph = (attribute: MorphAttribute, value: unknown, path: Path, { isNew }: Place): readonly MorphChange[] => {
     const isNeeded = attribute.required && !draft;
+    const hidden = hiddenTargets(attribute, { model, gate });
+    // entries that the caller may not find would stay
+    const isEmptied = isNeeded && (isNew || hidden.size === 0);
     if (value === null) {
-      if (isNeeded) report(nullIssue(null, isNew, path));
-      return [{ attribute, path, isNeeded, change: { kind: 'set', targets: [] } }];
+      if (isEmptied) report(nullIssue(null, isNew, path));
+      return [{ attribute, path, isNeeded, hidden, change: { kind: 'set', targets: [] } }];
     }
     const parsed = parseMorph(attribute, value, path, { model, gate, format });
     if (!parsed.ok) {
@@ -426,8 +429,8 @@ const newParser = (
       return [];
     }
     const change = parsed.value;
-    if (isNeeded && change.kind === 'set' && change.targets.length === 0) report(issue('body.required', path));
-    return [{ attribute, path, isNeeded, change }];
+    if (isEmptied && change.kind === 'set' && change.targets.length === 0) report(issue('body.required', path));
+    return [{ attribute, path, isNeeded, hidden, change }];
   };
 
   // ---- parts (CO2)

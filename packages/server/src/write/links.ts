@@ -176,10 +176,10 @@ const planColumnLink = (links: WantedLinks, { operations }: LinkPlanning): void 
 // ---- polymorphic relations
 
 /** The cells of a `morphToOne`, which are in the row of the entry itself. */
-export const morphCells = ({ attribute, change }: MorphChange): readonly Cell[] => {
-  const { shape, path } = attribute;
-  if (shape === 'many' || change.kind !== 'set') return [];
-  const [target] = change.targets;
+export const morphCells = (morph: MorphChange, ownerId: number, planning: LinkPlanning): readonly Cell[] => {
+  const { shape, path } = morph.attribute;
+  if (shape === 'many') return [];
+  const target = wantedTargets(morph, storedMorphs(morph, ownerId, planning), planning).at(-1);
   return [
     { column: path.to, kind: 'reference', value: target?.id ?? null },
     { column: path.typeColumn, kind: 'string', value: target?.uid ?? null },
@@ -187,16 +187,13 @@ export const morphCells = ({ attribute, change }: MorphChange): readonly Cell[] 
 };
 
 /** The rows of a `morphToMany`. */
-export const planMorph = (
-  { attribute, path, isNeeded, change }: MorphChange,
-  ownerId: number,
-  { snapshot, operations, issues }: LinkPlanning,
-): void => {
+export const planMorph = (morph: MorphChange, ownerId: number, planning: LinkPlanning): void => {
+  const { attribute, change } = morph;
+  const { operations } = planning;
   const { table, from, to, typeColumn, rank: rankColumn } = attribute.path;
   if (attribute.shape === 'one' || rankColumn === null) return;
-  const stored = snapshot.morphs.get(listKey(pathKey(attribute.path), ownerId)) ?? [];
-  const wanted = wantedTargets(change, stored);
-  if (isNeeded && wanted.length === 0) issues.push(issue('body.required', path));
+  const stored = storedMorphs(morph, ownerId, planning);
+  const wanted = wantedTargets(morph, stored, planning);
   // several attributes of one entry may link to the same owner
   const rowsOf = new Map(groupBy(stored, targetKey).map((rows) => [targetKey(rows[0]!), rows]));
   const isWanted = new Set(wanted.map(targetKey));
@@ -225,9 +222,23 @@ export const planMorph = (
   if (moved.length > 0) operations.push({ kind: 'rank', table, column: rankColumn, ranks: moved });
 };
 
-const wantedTargets = (change: MorphChange['change'], stored: readonly StoredMorph[]): readonly MorphTarget[] => {
-  if (change.kind === 'set') return change.targets;
-  const named = new Set([...change.connect, ...change.disconnect].map(targetKey));
-  const kept = new Map(stored.filter((it) => !named.has(targetKey(it))).map((it) => [targetKey(it), it]));
-  return [...[...kept.values()].map(({ uid, id }) => ({ uid, id })), ...change.connect];
+const storedMorphs = (
+  { attribute: { path } }: MorphChange,
+  ownerId: number,
+  { snapshot }: LinkPlanning,
+): readonly StoredMorph[] => snapshot.morphs.get(listKey(pathKey(path), ownerId)) ?? [];
+
+/** The entries of the relation after the change, in order. What is set comes behind what the caller may not find, which stays (R14). */
+const wantedTargets = (
+  { change, hidden, isNeeded, path }: MorphChange,
+  stored: readonly StoredMorph[],
+  { issues }: LinkPlanning,
+): readonly MorphTarget[] => {
+  const named =
+    change.kind === 'set' ? null : new Set([...change.connect, ...change.disconnect].map((it) => targetKey(it)));
+  const kept = stored.filter((it) => (named ? !named.has(targetKey(it)) : hidden.has(it.uid)));
+  const distinct = new Map(kept.map(({ uid, id }) => [targetKey({ uid, id }), { uid, id }]));
+  const wanted = [...distinct.values(), ...(change.kind === 'set' ? change.targets : change.connect)];
+  if (isNeeded && wanted.length === 0) issues.push(issue('body.required', path));
+  return wanted;
 };

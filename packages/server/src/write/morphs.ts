@@ -21,6 +21,8 @@ export interface MorphChange {
   readonly path: Path;
   /** Whether the list must not be empty afterwards: the attribute is required and the entry is not a draft. */
   readonly isNeeded: boolean;
+  /** The types that the caller may not find. */
+  readonly hidden: ReadonlySet<Uid>;
   /** Connected entries go last; those that are linked already move there. Neither list repeats an entry. */
   readonly change:
     | { readonly kind: 'set'; readonly targets: readonly MorphTarget[] }
@@ -40,6 +42,10 @@ export interface StoredMorph extends MorphTarget {
 export const askedTargets = ({ change }: MorphChange): readonly MorphTarget[] =>
   change.kind === 'set' ? change.targets : change.connect;
 
+/** Whether the change depends on what is stored. A `morphToOne` is replaced, but for entries that the caller may not find. */
+export const isOfStored = ({ attribute, hidden }: MorphChange): boolean =>
+  attribute.shape === 'many' || hidden.size > 0;
+
 /** Identifies an entry of any type. */
 export const targetKey = ({ uid, id }: MorphTarget): string => `${uid} ${id}`;
 
@@ -50,6 +56,12 @@ interface ParseContext {
   readonly gate: Gate;
   readonly format: EntryFormat;
 }
+
+/** The types whose entries the relation may hold, and the caller may not find. */
+export const hiddenTargets = (
+  attribute: MorphAttribute,
+  { model, gate }: Pick<ParseContext, 'model' | 'gate'>,
+): ReadonlySet<Uid> => new Set(targetsOf(model, attribute).filter((it) => !gate.reaches(typeOf(model, it))));
 
 /** A value other than null: `{ id, __type }`, for `morphToMany` also a list of them or `connect`, `disconnect`, `set`. */
 export const parseMorph = (
@@ -135,7 +147,8 @@ const morphTarget = (
   if (!isObjectOrList(value) || id === null) return refused(issue('relation.morph', path, { value }));
   if (Object.hasOwn(value, 'position')) return refused(issue('relation.morph-position', [...path, 'position']));
   const uid = Object.hasOwn(value, '__type') ? value['__type'] : undefined;
-  const known = targetsOf(model, attribute).filter((it) => gate.reaches(typeOf(model, it)));
+  const hidden = hiddenTargets(attribute, { model, gate });
+  const known = targetsOf(model, attribute).filter((it) => !hidden.has(it));
   if (typeof uid === 'string' && known.includes(uid)) return ok({ uid, id });
   const hint = typeof uid === 'string' ? hintAt(uid, known) : {};
   return refused(issue('relation.unknown-type', [...path, '__type'], { value: uid, ...hint }));

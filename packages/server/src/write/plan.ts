@@ -103,7 +103,7 @@ const planEntry = (change: Change, id: number, isNew: boolean, system: SystemCel
     ...change.values.map(
       (it): Cell => ({ column: it.attribute.column, kind: scalarTypes[it.attribute.type].column, value: it.value }),
     ),
-    ...change.morphs.flatMap(morphCells),
+    ...change.morphs.flatMap((it) => morphCells(it, id, planning)),
     ...system,
   ];
   if (isNew)

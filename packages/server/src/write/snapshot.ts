@@ -21,7 +21,7 @@ import {
   storedLinks,
   whileFew,
 } from './lists.js';
-import type { StoredMorph } from './morphs.js';
+import { isOfStored, type StoredMorph } from './morphs.js';
 import type { PlacedPart, StoredPart } from './parts.js';
 import { type Columns, columnsOf, newQuestions, type Questions } from './questions.js';
 
@@ -167,9 +167,7 @@ export const askSnapshot = (
     }
   }
   const morphLists = changes.flatMap(({ change, id }) =>
-    id === null
-      ? []
-      : change.morphs.flatMap((it) => (it.attribute.shape === 'many' ? [{ id, path: it.attribute.path }] : [])),
+    id === null ? [] : change.morphs.flatMap((it) => (isOfStored(it) ? [{ id, path: it.attribute.path }] : [])),
   );
   for (const group of groupBy(morphLists, (it) => pathKey(it.path))) {
     const { path } = group[0]!;

@@ -273,7 +273,10 @@ describe.each(dialects)('polymorphic relations read on %s', (dialect) => {
 describe.each(dialects)('rights to the entries of polymorphic relations on %s', (dialect) => {
   const world = openedForTests(async () => {
     const opened = await openShelf(dialect, { mode: 'roles' });
-    const actions = ['shelf.find', 'shelf.findOne', 'shelf.update', 'tag.findOne', 'person.find', 'tag.create'];
+    const actions = [
+      ...['shelf.find', 'shelf.findOne', 'shelf.create', 'shelf.update', 'person.find'],
+      ...['tag.findOne', 'tag.create', 'tag.update', 'plaque.update', 'plaque.create'],
+    ];
     await insertGrants(
       actions.map((it) => ({ role: 1, action: `api::${it.split('.')[0]}.${it}` })),
       opened.insert,
@@ -302,6 +305,54 @@ describe.each(dialects)('rights to the entries of polymorphic relations on %s', 
     const message = await messageOf(world, 'PUT', 'shelfs/2', { things: [book(1)] });
     expect(message).toContain('things[0].__type must be a content type, but was "api::book.book"');
     expect(await messageOf(world, 'POST', 'tags', { subject: book(1) })).toContain('subject.__type');
+  });
+
+  const shelved = async (id: number, things: unknown): Promise<unknown> => {
+    await dataOf(world, 'PUT', `shelfs/${id}`, { things });
+    const rows = (await world.rows('shelfs_things_morphs')).filter((it) => it['shelf_id'] === id);
+    const places = rows.map((it) => [
+      Number(it['order']),
+      `${String(it['things_type']).split('.')[1]} ${it['things_id']}`,
+    ]);
+    return places.sort(([a], [b]) => Number(a) - Number(b)).map(([, it]) => it);
+  };
+
+  it('R14, R19: links to entries of such a type stay, before those that are set', async () => {
+    const rows = [person(1), book(3), person(2), book(1)];
+    await world.insert('shelfs', [{ id: 5, name: 'Mixed' }]);
+    await world.insert(
+      'shelfs_things_morphs',
+      rows.map(({ __type, id }, i) => ({ id: 50 + i, shelf_id: 5, things_id: id, things_type: __type, order: i + 1 })),
+    );
+    expect(await shelved(5, { connect: [person(1)] })).toEqual(['book 3', 'person 2', 'book 1', 'person 1']);
+    expect(await shelved(5, { disconnect: [person(1)] })).toEqual(['book 3', 'person 2', 'book 1']);
+    expect(await shelved(5, { set: [person(2), person(1)] })).toEqual(['book 3', 'book 1', 'person 2', 'person 1']);
+    expect(await shelved(5, [person(1)])).toEqual(['book 3', 'book 1', 'person 1']);
+    expect(await shelved(5, person(2))).toEqual(['book 3', 'book 1', 'person 2']);
+    expect(await shelved(5, [])).toEqual(['book 3', 'book 1']);
+    expect(await shelved(5, null)).toEqual(['book 3', 'book 1']);
+  });
+
+  it('R14, R19: null leaves such an entry in a morphToOne, and an entry that may be found replaces it', async () => {
+    const subject = async (value: unknown): Promise<unknown> => {
+      await dataOf(world, 'PUT', 'tags/1', { subject: value });
+      const { target_id: id, target_type: type } = (await world.rows('tags'))[0]!;
+      return id === null ? null : { __type: type, id };
+    };
+    expect(await subject(null)).toEqual(book(1));
+    expect(await subject(person(2))).toEqual(person(2));
+    expect(await subject(null)).toBe(null);
+  });
+
+  it('R14, BO6: such an entry is there where one is required', async () => {
+    await world.insert('plaques', [
+      { id: 1, name: 'of a book', target_id: 1, target_type: 'api::book.book' },
+      { id: 2, name: 'of a person', target_id: 1, target_type: 'api::person.person' },
+    ]);
+    await dataOf(world, 'PUT', 'plaques/1', { subject: null });
+    expect(await messageOf(world, 'PUT', 'plaques/2', { subject: null })).toContain('subject must be defined');
+    expect(await messageOf(world, 'POST', 'plaques', { subject: null })).toContain('subject must be defined');
+    expect((await world.rows('plaques')).map((it) => it['target_id'])).toEqual([1, 1]);
   });
 });
 
