@@ -303,8 +303,9 @@ const newParser = (
         leftOut.push({ name: ['data', ...path].join('.'), issue: issue('body.not-findable', path) });
       return [];
     }
-    const change = attribute.source === 'media' ? media(value, path) : relation(value, path);
-    if (!change) return [];
+    const given = attribute.source === 'media' ? media(value, path) : relation(value, path);
+    if (!given) return [];
+    const change = given.kind === 'set' ? { ...given, ids: distinctIds(given.ids, attribute) } : given;
     const isNeeded = attribute.required && !draft;
     if (isNeeded && change.kind === 'set' && change.ids.length === 0)
       report(value === null ? nullIssue(null, isNew, path) : issue('body.required', path));
@@ -364,10 +365,9 @@ const newParser = (
     return connect && disconnect ? { kind: 'moves', connect, disconnect } : null;
   };
 
-  /** Of repeated ids, the first occurrence counts (R10). */
   const setOf = (value: unknown, path: Path): LinkChange['change'] | null => {
     const ids = idsOf(value, path);
-    return ids && { kind: 'set', ids: [...new Set(ids)] };
+    return ids && { kind: 'set', ids };
   };
 
   const listOf = (value: unknown, path: Path): readonly unknown[] | null => {
@@ -532,6 +532,13 @@ const nullIssue = (expected: string | null, isNew: boolean, path: Path): Issue =
 /** Removes the value, which is a secret. */
 const untold = (it: Issue): Issue =>
   it.code === 'body.type' ? issue(it.code, it.path, { ...it.facts, value: undefined }) : it;
+
+/** Whether a list stands for its last entry (R7). Media and `morphOne` show the first of several, as in v4. */
+export const lastWins = ({ shape, source }: LinkAttribute): boolean => shape === 'one' && source === 'relation';
+
+/** Of repeated ids, the first occurrence counts (R10); the last, if it is to win. */
+const distinctIds = (ids: readonly number[], attribute: LinkAttribute): readonly number[] =>
+  lastWins(attribute) ? [...new Set(ids.toReversed())].reverse() : [...new Set(ids)];
 
 /** Exactly one of the four keys (R3); null for anything else. */
 const positionOf = (value: unknown): Position | null => {

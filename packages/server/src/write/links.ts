@@ -1,7 +1,7 @@
 /** The operations that bring relations and media from their stored links to those wanted, with whole ranks (ST13). */
 import { bug, type Issue, issue, ok, type Result } from '../errors.js';
 import type { Cell } from '../sql/dialect.js';
-import type { LinkChange } from './change.js';
+import { type LinkChange, lastWins } from './change.js';
 import { groupBy, listKey } from './keys.js';
 import { type OrderedList, pathKey, type StoredLink } from './lists.js';
 import { type MorphChange, type MorphTarget, type StoredMorph, targetKey } from './morphs.js';
@@ -57,9 +57,7 @@ const distinctIds = (stored: readonly StoredLink[]): readonly number[] => [...ne
 /** The ids of the relation after the change, in order. */
 const wantedIds = ({ attribute, change, path }: LinkChange, current: readonly number[]): Result<readonly number[]> => {
   if (change.kind === 'set') {
-    // media and `morphOne` show the first of several, as in v4; to-one relations the last (R7)
-    if (attribute.shape === 'one')
-      return ok(attribute.source === 'relation' ? change.ids.slice(-1) : change.ids.slice(0, 1));
+    if (attribute.shape === 'one') return ok(lastWins(attribute) ? change.ids.slice(-1) : change.ids.slice(0, 1));
     return ok(change.ids);
   }
   if (attribute.shape === 'many') return applyMoves(current, change, path);

@@ -136,6 +136,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
     >([
       ['R7: an id', (_a, b) => b, (_a, b) => b],
       ['R7: of a list the last', (_a, b, c) => [b, c], (_a, _b, c) => c],
+      ['R7: of a list that repeats an id the last', (_a, b, c) => [c, b, c], (_a, _b, c) => c],
       ['R7: of set the last', (_a, b, c) => ({ set: [b, { id: c }] }), (_a, _b, c) => c],
       ['R7: of connect the last', (_a, b, c) => ({ connect: [b, c] }), (_a, _b, c) => c],
       [
