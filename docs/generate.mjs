@@ -66,6 +66,7 @@ const samplesOf = {
   'body.block': { what: 'Text node needs a text' },
   'body.unstorable': { what: 'NaN' },
   'body.too-many': { what: 'components' },
+  'relation.sides-differ': { at: 'parent', inverse: 'children' },
   'relation.unknown-key': { name: 'conect', near: 'connect' },
   'relation.unknown-type': { value: 'api::artcle.article', near: 'api::article.article' },
   'relation.media-connect': { name: 'connect' },

@@ -112,6 +112,7 @@ export type ErrorCode =
   | 'relation.no-list'
   | 'relation.invalid'
   | 'relation.set-with-others'
+  | 'relation.sides-differ'
   | 'relation.unknown-key'
   | 'relation.empty-object'
   | 'relation.morph'

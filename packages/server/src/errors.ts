@@ -325,6 +325,10 @@ export const issueKinds = {
     ({ at, value }) => `Invalid relations: ${at} must be ids, but the final value was: \`${print(value)}\`.`,
   ),
   'relation.set-with-others': invalid(({ at }) => `Invalid relations: ${at} combines set with connect or disconnect`),
+  'relation.sides-differ': invalid<{ id: number; inverse: string }>(
+    ({ at, id, inverse }) =>
+      `Invalid relations: of ${at} and ${inverse}, which show the same links, only one links the entry ${id} to itself`,
+  ),
   'relation.unknown-key': invalid<Name>(
     ({ at, name, near }) =>
       `Invalid relations: ${at} has the unknown key "${shorten(name)}"; expected connect, disconnect or set${didYouMean({ near })}`,

@@ -1,7 +1,7 @@
 /** The operations that bring relations and media from their stored links to those wanted, with whole ranks (ST13). */
 import { bug, type Issue, issue, ok, type Result } from '../errors.js';
 import type { Cell } from '../sql/dialect.js';
-import { type LinkChange, lastWins } from './change.js';
+import { type Change, type LinkChange, lastWins } from './change.js';
 import { groupBy, listKey } from './keys.js';
 import { type OrderedList, pathKey, type StoredLink } from './lists.js';
 import { type MorphChange, type MorphTarget, type StoredMorph, targetKey } from './morphs.js';
@@ -15,10 +15,22 @@ export interface LinkPlanning {
   readonly issues: Issue[];
   /** Partially read lists that have no room for the change. */
   readonly crowded: OrderedList[];
+  /** By link table: the rank of a link from the entry to itself that its other side is going to store. */
+  readonly selfRanks: Map<string, number | null>;
 }
 
-export const planLinks = (link: LinkChange, ownerId: number, planning: LinkPlanning): void => {
+/** @param change that of the owner, to which the link belongs. */
+export const planLinks = (link: LinkChange, change: Change, ownerId: number, planning: LinkPlanning): void => {
   const { attribute } = link;
+  const other = otherSide(link, change);
+  const here = linksItself(link, ownerId);
+  const there = other ? linksItself(other, ownerId) : null;
+  if (other && here !== null && there !== null && here !== there) {
+    const facts = { id: ownerId, inverse: other.attribute.name };
+    // once for both sides
+    if (attribute.side === 'owner') planning.issues.push(issue('relation.sides-differ', link.path, facts));
+    return;
+  }
   const list = listKey(pathKey(attribute.path), ownerId);
   const stored = planning.snapshot.lists.get(list) ?? [];
   const wanted = wantedIds(link, distinctIds(stored));
@@ -35,7 +47,8 @@ export const planLinks = (link: LinkChange, ownerId: number, planning: LinkPlann
   const isWanted = new Set(wanted.value);
   const partners = isExclusive(link) ? (planning.snapshot.partners.get(pathKey(path)) ?? []) : [];
   const taken = partners.filter((row) => isWanted.has(row.to) && row.from !== ownerId);
-  const links: WantedLinks = { link, ownerId, stored, wanted: wanted.value, isWanted, taken };
+  const isTwofold = here === true && there === true;
+  const links: WantedLinks = { link, ownerId, stored, wanted: wanted.value, isWanted, taken, isTwofold };
   if (path.from === 'id' || path.to === 'id') planColumnLink(links, planning);
   else planTableLinks(links, planning);
 };
@@ -50,7 +63,21 @@ interface WantedLinks {
   readonly isWanted: ReadonlySet<number>;
   /** Links of wanted entries that may have only one owner, and had another. */
   readonly taken: readonly StoredLink[];
+  /** Whether both sides of the relation link the entry to itself, which is one link. */
+  readonly isTwofold: boolean;
 }
+
+/** The other side of a relation between entries of one type, if the body has both. */
+const otherSide = ({ attribute }: LinkChange, { type, links }: Change): LinkChange | undefined =>
+  attribute.target === type.uid ? links.find((it) => it.attribute.name === attribute.inverse) : undefined;
+
+/** Whether the relation is to lead to its own entry; null if the body leaves that as it is. */
+const linksItself = ({ attribute, change }: LinkChange, ownerId: number): boolean | null => {
+  const ids = change.kind === 'set' ? change.ids : change.connect.map((it) => it.id);
+  if (lastWins(attribute) && ids.length > 0) return ids.at(-1) === ownerId;
+  if (ids.includes(ownerId)) return true;
+  return change.kind === 'set' || change.disconnect.includes(ownerId) ? false : null;
+};
 
 const distinctIds = (stored: readonly StoredLink[]): readonly number[] => [...new Set(stored.map((it) => it.to))];
 
@@ -68,8 +95,8 @@ const wantedIds = ({ attribute, change, path }: LinkChange, current: readonly nu
 };
 
 const planTableLinks = (links: WantedLinks, planning: LinkPlanning): void => {
-  const { link, ownerId, stored, wanted, isWanted, taken } = links;
-  const { operations, snapshot } = planning;
+  const { link, ownerId, stored, wanted, isWanted, taken, isTwofold } = links;
+  const { operations, snapshot, selfRanks } = planning;
   const { path, inverseRank } = link.attribute;
   const byTarget = new Map<number, StoredLink>();
   const surplus: number[] = [];
@@ -77,7 +104,8 @@ const planTableLinks = (links: WantedLinks, planning: LinkPlanning): void => {
   const isRemoved = new Set(link.change.kind === 'moves' ? link.change.disconnect : []);
   for (const row of stored) {
     // a duplicate pair keeps its first row (ST10)
-    if (isWanted.has(row.to) && !isRemoved.has(row.to) && !byTarget.has(row.to)) byTarget.set(row.to, row);
+    const isNew = isRemoved.has(row.to) && !(isTwofold && row.to === ownerId);
+    if (isWanted.has(row.to) && !isNew && !byTarget.has(row.to)) byTarget.set(row.to, row);
     else surplus.push(row.row);
   }
   const ranks = path.rank === null ? null : ranksFor(link, ownerId, wanted, byTarget, planning);
@@ -95,10 +123,15 @@ const planTableLinks = (links: WantedLinks, planning: LinkPlanning): void => {
       if (rank !== null && row.rank !== rank) moved.push([row.row, rank]);
       return;
     }
+    const selfRank = isTwofold && to === ownerId ? selfRanks.get(path.table) : null;
+    if (selfRank === undefined) {
+      selfRanks.set(path.table, rank);
+      return;
+    }
     const inverse: readonly Cell[] =
       inverseRank === null || isDecidedLater
         ? []
-        : [{ column: inverseRank, kind: 'rank', value: Math.floor(lastRanks?.get(to) ?? 0) + 1 }];
+        : [{ column: inverseRank, kind: 'rank', value: selfRank ?? Math.floor(lastRanks?.get(to) ?? 0) + 1 }];
     operations.push({
       kind: 'insert',
       table: path.table,

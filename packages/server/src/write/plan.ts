@@ -83,7 +83,7 @@ const newPlanning = (change: Change, id: number, snapshot: Snapshot, model: Mode
       it.id === null ? [] : [ownerKey(it.change.type.uid, it.id)],
     ),
   );
-  const empty = { operations: [], issues: [], used: new Map(), crowded: [] };
+  const empty = { operations: [], issues: [], used: new Map(), crowded: [], selfRanks: new Map() };
   return { model, snapshot, kept, parts: new Map([...(snapshot.ahead ?? []), ...snapshot.parts]), ...empty };
 };
 
@@ -110,7 +110,7 @@ const planEntry = (change: Change, id: number, isNew: boolean, system: SystemCel
     planning.operations.push({ kind: 'insert', table, cells: [{ column: 'id', kind: 'id', value: id }, ...cells] });
   else if (cells.length > 0) planning.operations.push({ kind: 'update', table, column: 'id', ids: [id], cells });
   for (const part of change.parts) planParts(change.type, id, part.attribute, part.items, part.path, planning);
-  for (const link of change.links) planLinks(link, id, planning);
+  for (const link of change.links) planLinks(link, change, id, planning);
   for (const morph of change.morphs) planMorph(morph, id, planning);
 };
 

@@ -1,6 +1,7 @@
 /** R1, R2, R7 to R10 and R13: values of relations, on every kind of relation and from both sides. */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/limits.js';
+import { openedForTests } from '../world/opening.js';
 import {
   dialects,
   files,
@@ -11,6 +12,7 @@ import {
   said,
   useRelationsWorld,
 } from '../world/relations/world.js';
+import { newSmallWorld, relation } from '../world/small.js';
 
 const sides = relationSides(relationsModel());
 const titled = (chosen: readonly RelationSide[]): readonly (readonly [string, RelationSide])[] =>
@@ -406,4 +408,75 @@ describe.each(dialects)('relation values on %s', (dialect) => {
   });
 
   it('ST10: these tests leave no orphaned rows behind', () => world.expectNoOrphans());
+});
+
+describe.each(dialects)('both sides of a relation of a type to itself in one body on %s', (dialect) => {
+  const column = { useJoinTable: false };
+  const attributes = {
+    parent: relation('manyToOne', 'node', { inversedBy: 'children' }),
+    children: relation('oneToMany', 'node', { mappedBy: 'parent' }),
+    columnParent: relation('manyToOne', 'node', { inversedBy: 'columnChildren', ...column }),
+    columnChildren: relation('oneToMany', 'node', { mappedBy: 'columnParent', ...column }),
+    next: relation('oneToOne', 'node', { inversedBy: 'previous' }),
+    previous: relation('oneToOne', 'node', { mappedBy: 'next' }),
+    follows: relation('manyToMany', 'node', { inversedBy: 'followers' }),
+    followers: relation('manyToMany', 'node', { mappedBy: 'follows' }),
+  };
+  const world = openedForTests(() => newSmallWorld(dialect, { types: { node: { attributes } } }));
+  const create = async (): Promise<number> => {
+    const { body } = await world.send('POST', '/api/nodes', { data: {} });
+    return (body as { data: { id: number } }).data.id;
+  };
+  const put = (id: number, data: unknown) => world.send('PUT', `/api/nodes/${id}`, { data });
+  const linked = async (id: number, names: readonly string[]): Promise<unknown> => {
+    const { body } = await world.send('GET', `/api/nodes/${id}?populate=*`);
+    const entry = (body as { data: Parameters<typeof idsOf>[0] }).data;
+    return Object.fromEntries(names.map((name) => [name, idsOf(entry, name)]));
+  };
+
+  it.each([
+    ['parent', 'children'],
+    ['columnParent', 'columnChildren'],
+    ['next', 'previous'],
+    ['follows', 'followers'],
+  ])('R13: %s and %s may both link the entry to itself, whether it was before or not', async (one, other) => {
+    const id = await create();
+    for (let round = 0; round < 2; round++) {
+      expect((await put(id, { [one]: [id], [other]: [id] })).status).toBe(200);
+      expect(await linked(id, [one, other])).toEqual({ [one]: [id], [other]: [id] });
+    }
+    const moves = { disconnect: [id], connect: [id] };
+    expect((await put(id, { [one]: moves, [other]: [id] })).status).toBe(200);
+    expect(await linked(id, [one, other])).toEqual({ [one]: [id], [other]: [id] });
+  });
+
+  it('R13, R9: each side keeps the order that it is given', async () => {
+    const [id, a, b] = [await create(), await create(), await create()];
+    expect((await put(id, { follows: [a, id, b], followers: [b, a, id] })).status).toBe(200);
+    expect(await linked(id, ['follows', 'followers'])).toEqual({ follows: [a, id, b], followers: [b, a, id] });
+  });
+
+  it.each<readonly [one: string, other: string, bodyOf: (id: number, a: number) => readonly [unknown, unknown]]>([
+    ['parent', 'children', (id, a) => [id, [a]]],
+    ['parent', 'children', (id, a) => [a, [id]]],
+    ['parent', 'children', (id) => [id, { disconnect: [id] }]],
+    ['columnParent', 'columnChildren', (id) => [null, [id]]],
+    ['next', 'previous', (id, a) => [a, id]],
+    ['follows', 'followers', (id) => [{ connect: [id] }, []]],
+  ])('R13: %s and %s are refused where one has the entry itself and the other has not', async (one, other, bodyOf) => {
+    const [id, a] = [await create(), await create()];
+    const [here, there] = bodyOf(id, a);
+    const { status, body } = await put(id, { [one]: here, [other]: there });
+    expect([status, (body as { error: { message: string } }).error.message]).toEqual([
+      400,
+      `Invalid relations: of ${one} and ${other}, which show the same links, only one links the entry ${id} to itself`,
+    ]);
+    expect(await linked(id, [one, other])).toEqual({ [one]: [], [other]: [] });
+  });
+
+  it('R13: a side that says nothing of the entry itself may be beside one that does', async () => {
+    const [id, a] = [await create(), await create()];
+    expect((await put(id, { parent: id, children: { connect: [a] } })).status).toBe(200);
+    expect(await linked(id, ['parent', 'children'])).toEqual({ parent: [id], children: [id, a] });
+  });
 });
