@@ -1,17 +1,20 @@
 /** Checks of a write that need the database: targets exist, files are of an allowed type, unique values are not taken (BO8, CO10). */
 import { sql } from 'kysely';
 import { type Issue, issue, ok, type Result, refuseAll } from '../errors.js';
+import { limits } from '../limits.js';
 import { scalarTypes } from '../model/attributes.js';
 import { type EntryType, FILE_UID, type Model, type ScalarAttribute, typeOf, type Uid } from '../model/model.js';
 import type { Gate } from '../query/selection.js';
 import { type Counted, type Dialect, type Statement, withIds, withValues } from '../sql/dialect.js';
 import { keptStatement } from '../sql/kept.js';
 import type { Change, ParsedBody, ValueChange } from './change.js';
-import { groupBy, type ListKey, listKey } from './keys.js';
+import { groupBy, type ListKey, listKey, type OwnerKey, ownerKey } from './keys.js';
 import { pathKey } from './lists.js';
 import { askedTargets } from './morphs.js';
+import { readParts } from './parts.js';
 import { isUnique } from './plan.js';
 import { columnsOf, newQuestions, type Questions, type Row } from './questions.js';
+import { removedBy } from './removal.js';
 import {
   askedIds,
   askSnapshot,
@@ -40,7 +43,7 @@ export const acceptBody = async (
   const targets = askTargets(changes, questions, context);
   const taken = askTaken(changes, questions, context.dialect);
   await questions.answer(context.tx, context.dialect);
-  return refuseAll([...issues, ...targets(null).absent, ...taken()]);
+  return refuseAll([...issues, ...targets(null).absent, ...(await takenIssues(taken, changes, context))]);
 };
 
 /**
@@ -59,7 +62,8 @@ export const checkChanges = async (
   await questions.answer(tx, dialect);
   const snapshot = await complete(tx);
   const { absent, mediaTypes } = targets(snapshot);
-  const issues = [...absent, ...refusedFiles(changes, mediaTypes, snapshot), ...taken()];
+  const refused = refusedFiles(changes, mediaTypes, snapshot);
+  const issues = [...absent, ...refused, ...(await takenIssues(taken, changes, context))];
   return issues.length > 0 ? { ok: false, issues } : ok(snapshot);
 };
 
@@ -195,20 +199,47 @@ const kindOf = (mediaType: string | null): string => {
   return kind === 'images' || kind === 'videos' || kind === 'audios' ? kind : 'files';
 };
 
-/** Unique values, against the whole table and within the request (BO8). Returns what to call once the questions are answered. */
-const askTaken = (changes: readonly OwnedChange[], { ask }: Questions, dialect: Dialect): (() => readonly Issue[]) => {
-  const issues: Issue[] = [];
+/** A unique value that other rows have, or that the request has twice. */
+interface Taken {
+  readonly path: readonly string[];
+  readonly isRepeated: boolean;
+  /** The other rows. */
+  readonly holders: readonly OwnerKey[];
+}
+
+/** Unique values, against the whole table and within the request (BO8). Returns what is filled once the questions are answered. */
+const askTaken = (changes: readonly OwnedChange[], { ask }: Questions, dialect: Dialect): readonly Taken[] => {
+  const taken: Taken[] = [];
   const seen = new Set<string>();
   for (const { change, id } of changes)
     for (const value of change.values) {
       if (!isToBeUnique(value)) continue;
       ask(takenStatement(change.type, value, id, dialect), (rows) => {
         const key = JSON.stringify([change.type.uid, value.attribute.name, value.value]);
-        if (rows.length > 0 || seen.has(key)) issues.push(issue('body.unique', value.path));
+        const holders = rows.map(([holder]) => ownerKey(change.type.uid, holder!));
+        if (rows.length > 0 || seen.has(key)) taken.push({ path: value.path, isRepeated: seen.has(key), holders });
         seen.add(key);
       });
     }
-  return () => issues;
+  return taken;
+};
+
+/** Components that the changes remove give their values back. */
+const takenIssues = async (
+  taken: readonly Taken[],
+  changes: readonly OwnedChange[],
+  { model, tx, dialect }: CheckContext,
+): Promise<readonly Issue[]> => {
+  const [root] = changes;
+  if (taken.length === 0 || !root) return [];
+  const { change, id } = root;
+  const removed: ReadonlySet<OwnerKey> =
+    id === null || change.parts.length === 0
+      ? new Set()
+      : removedBy(change, id, await readParts(change.type, [id], model, tx, dialect));
+  return taken
+    .filter((it) => it.isRepeated || it.holders.some((holder) => !removed.has(holder)))
+    .map((it) => issue('body.unique', it.path));
 };
 
 /** What is looked for before hooks run, without locks: throws a `Refusal` for targets that do not exist, and for unique values that others have. */
@@ -217,7 +248,7 @@ export const checkBeforeHooks = async (changes: readonly OwnedChange[], context:
   const targets = askTargets(changes, questions, context, 'plain');
   const taken = askTaken(changes, questions, context.dialect);
   await questions.answer(context.tx, context.dialect);
-  const issues = [...targets(null).gone, ...taken()];
+  const issues = [...targets(null).gone, ...(await takenIssues(taken, changes, context))];
   if (issues.length > 0) refuseAll(issues);
 };
 
@@ -299,9 +330,9 @@ export const countedQuestions = (
 
 const isToBeUnique = ({ attribute, value }: ValueChange): boolean => value !== null && isUnique(attribute);
 
-/** Selects a row of another entry with the value. */
+/** Selects rows of other entries with the value: one, or of components as many as a write may remove and one more. */
 const takenStatement = (
-  { table }: EntryType,
+  { table, kind: ofType }: EntryType,
   { attribute, value }: ValueChange,
   id: number | null,
   dialect: Dialect,
@@ -311,7 +342,7 @@ const takenStatement = (
     const others = id === null ? sql`` : sql` and id <> ${dialect.bindSlot('id', 1)}`;
     // a table that v4 has made may lack the index
     const guard = dialect.stillRunning ? sql`${dialect.stillRunning.someRows(sql`id`)} and ` : sql``;
-    return sql`select ${columnsOf({})} from ${sql.table(table)} where ${guard}${sql.ref(attribute.column)} = ${dialect.bindSlot(kind, 0)}${others} limit 1`;
+    return sql`select ${columnsOf({ id: sql`id` })} from ${sql.table(table)} where ${guard}${sql.ref(attribute.column)} = ${dialect.bindSlot(kind, 0)}${others} limit ${sql.lit(ofType === 'component' ? limits.partsMax + 1 : 1)}`;
   });
   return withValues(statement, [value, id], dialect);
 };

@@ -11,7 +11,7 @@ import type { Change, PartItem } from './change.js';
 import { type OwnerKey, ownerKey } from './keys.js';
 import { type LinkPlanning, morphCells, planLinks, planMorph } from './links.js';
 import type { OrderedList } from './lists.js';
-import type { WritePlan } from './operations.js';
+import type { Operation, WritePlan } from './operations.js';
 import type { PlacedPart, StoredPart } from './parts.js';
 import { removalOfParts } from './removal.js';
 import { changesOf, isExclusive, namedIds, type OwnedChange, type Snapshot } from './snapshot.js';
@@ -27,6 +27,8 @@ export type SystemCells = readonly Cell[];
 interface Planning extends LinkPlanning {
   readonly model: Model;
   readonly parts: Map<OwnerKey, readonly PlacedPart[]>;
+  /** Of components. They come before all others, which may store unique values that were theirs. */
+  readonly removals: Operation[];
   /** Next reserved id of each component type. */
   readonly used: Map<Uid, number>;
   /** The entry and the components that the change keeps. */
@@ -83,16 +85,16 @@ const newPlanning = (change: Change, id: number, snapshot: Snapshot, model: Mode
       it.id === null ? [] : [ownerKey(it.change.type.uid, it.id)],
     ),
   );
-  const empty = { operations: [], issues: [], used: new Map(), crowded: [], selfRanks: new Map() };
+  const empty = { removals: [], operations: [], issues: [], used: new Map(), crowded: [], selfRanks: new Map() };
   return { model, snapshot, kept, parts: new Map([...(snapshot.ahead ?? []), ...snapshot.parts]), ...empty };
 };
 
-const plannedIn = ({ snapshot, issues, operations, parts, crowded }: Planning): Result<Planned> => {
+const plannedIn = ({ snapshot, issues, removals, operations, parts, crowded }: Planning): Result<Planned> => {
   if (issues.length > 0) return { ok: false, issues };
   return ok(
     crowded.length > 0
       ? { kind: 'crowded', lists: crowded }
-      : { kind: 'plan', operations, parts, newIds: snapshot.newIds },
+      : { kind: 'plan', operations: [...removals, ...operations], parts, newIds: snapshot.newIds },
   );
 };
 
@@ -129,7 +131,7 @@ const planParts = (
   const kept = refuseForeign(items, all, attribute, path, planning);
   const stored = all.filter((it) => it.attribute === attribute.name);
   const gone = stored.filter((it) => !kept.has(it));
-  operations.push(...removalOfParts(attribute, gone, snapshot.parts, model, planning.kept));
+  planning.removals.push(...removalOfParts(attribute, gone, snapshot.parts, model, planning.kept));
   const ranks: (readonly [number, number])[] = [];
   const placed: PlacedPart[] = [];
   items.forEach((item, place) => {

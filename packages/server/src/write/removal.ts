@@ -8,11 +8,32 @@ import type {
   MorphAttribute,
   PartAttribute,
 } from '../model/model.js';
+import type { Change } from './change.js';
 import { groupBy, type OwnerKey, ownerKey } from './keys.js';
 import { pathKey } from './lists.js';
 import type { Operation, WritePlan } from './operations.js';
 import type { StoredPart } from './parts.js';
-import type { Snapshot } from './snapshot.js';
+import { changesOf, type Snapshot } from './snapshot.js';
+
+/** The stored components that a change of an entry removes, with all that they contain. @param parts those of the entry. */
+export const removedBy = (change: Change, id: number, parts: Snapshot['parts']): ReadonlySet<OwnerKey> => {
+  const changes = changesOf(change, id, { withAhead: true }).flatMap((it) =>
+    it.id === null ? [] : [{ ...it, id: it.id }],
+  );
+  const kept = new Set(changes.map((it) => ownerKey(it.change.type.uid, it.id)));
+  const removed = new Set<OwnerKey>();
+  let level = changes.flatMap((it) =>
+    (parts.get(ownerKey(it.change.type.uid, it.id)) ?? []).filter((part) =>
+      it.change.parts.some(({ attribute }) => attribute.name === part.attribute),
+    ),
+  );
+  while (level.length > 0) {
+    const keys = level.map((it) => ownerKey(it.uid, it.id)).filter((key) => !kept.has(key) && !removed.has(key));
+    for (const key of keys) removed.add(key);
+    level = keys.flatMap((key) => parts.get(key) ?? []);
+  }
+  return removed;
+};
 
 /** Deletes components of one attribute. @param kept entries and components that stay. */
 export const removalOfParts = (

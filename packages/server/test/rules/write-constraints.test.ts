@@ -1,6 +1,8 @@
 /** DR7, BO8, DR8, BO6: the constraints of schema files, on create and update, for drafts and published entries. */
 import { describe, expect, it } from 'vitest';
+import { openedForTests } from '../world/opening.js';
 import { type Data, dialects, files, said, useRelationsWorld } from '../world/relations/world.js';
+import { newSmallWorld } from '../world/small.js';
 
 const note = { __component: 'parts.note', text: 'x' };
 const tiny = { __component: 'parts.tiny', sign: 'x' };
@@ -204,6 +206,33 @@ describe.each(dialects)('constraints on %s', (dialect) => {
         expect([status, paths]).toEqual([400, [`${Object.keys(data)[0]}.0.serial`]]);
       }
       await world.update('holders', holder, { notes: [{ id: stored!.id, serial: 'n1' }] });
+    });
+
+    it('BO8: a component that the write removes gives its unique values to the others', async () => {
+      const partsOf = async (id: number, name: string): Promise<readonly { id: number; serial: string }[]> =>
+        (await world.read(`/api/holders/${id}?populate[0]=notes&populate[1]=zone`)).attributes[name] as never;
+      const holder = await world.create('holders', { notes: [{ serial: 'h1' }, { serial: 'h2' }] });
+      const put = (data: Data) => world.update('holders', holder, data);
+      await put({ notes: [{ serial: 'h2' }, { serial: 'h1' }] });
+      const [first] = await partsOf(holder, 'notes');
+      await put({ notes: [{ id: first!.id, serial: 'h1' }] });
+      // also to those of another attribute, whichever is stored first
+      await put({ notes: [], zone: [{ ...note, serial: 'h1' }] });
+      await put({ notes: [{ serial: 'h1' }], zone: [{ ...note, serial: 'h2' }] });
+      await put({ notes: [{ serial: 'h2' }], zone: [{ ...note, serial: 'h1' }] });
+      expect((await partsOf(holder, 'notes')).map((it) => it.serial)).toEqual(['h2']);
+      expect((await partsOf(holder, 'zone')).map((it) => it.serial)).toEqual(['h1']);
+      const [kept] = await partsOf(holder, 'notes');
+      const other = await world.create('holders', {});
+      for (const [id, notes] of [
+        [holder, [{ id: kept!.id }, { serial: 'h2' }]],
+        [holder, [{ serial: 'h2' }, { serial: 'h2' }]],
+        [holder, [{ serial: 'h1' }]],
+        [other, [{ serial: 'h2' }]],
+      ] as const)
+        expect((await world.refused('PUT', `/api/holders/${id}`, { data: { notes } })).message).toBe(
+          'This attribute must be unique',
+        );
     });
 
     it('BO8: equal unique values in one request are refused', async () => {
@@ -424,5 +453,26 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       'zone.0.__component',
     ]);
     expect(message).toBe('8 errors occurred');
+  });
+});
+
+describe.each(dialects)('uids of components on %s', (dialect) => {
+  const badges = { type: 'component', component: 'parts.badge', repeatable: true };
+  const world = openedForTests(() =>
+    newSmallWorld(dialect, {
+      types: { coat: { attributes: { front: badges, back: badges } } },
+      components: { 'parts.badge': { code: { type: 'uid' } } },
+    }),
+  );
+
+  it('BO8: the uid of a component that the write removes is free, whichever attribute comes first', async () => {
+    const codes = async (method: string, url: string, data: unknown): Promise<unknown> => {
+      const { body } = await world.send(method, `/api/${url}?populate=*`, { data });
+      const { front, back } = (body as { data: { attributes: Record<string, { code: string }[]> } }).data.attributes;
+      return [front!.map((it) => it.code), back!.map((it) => it.code)];
+    };
+    await codes('POST', 'coats', { front: [{ code: 'a' }, { code: 'b' }], back: [] });
+    expect(await codes('PUT', 'coats/1', { front: [{ code: 'b' }], back: [{ code: 'a' }] })).toEqual([['b'], ['a']]);
+    expect(await codes('PUT', 'coats/1', { front: [{ code: 'a' }], back: [{ code: 'b' }] })).toEqual([['a'], ['b']]);
   });
 });
