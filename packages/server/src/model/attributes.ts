@@ -252,7 +252,7 @@ const parseInstantValue = (value: unknown, { path }: ValueCheck): Result<DbValue
     ? parseInstant(String(value), path)
     : refused(issue('value.datetime', path));
 
-/** Any JSON value whose texts every database can keep, without recursion. */
+/** Any JSON value whose texts and numbers every database can keep, without recursion. */
 const parseJsonValue = (value: unknown, { path }: ValueCheck): Result<DbValue> => {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
@@ -265,6 +265,9 @@ const parseJsonValue = (value: unknown, { path }: ValueCheck): Result<DbValue> =
           : [],
     );
     if (texts.some((it) => it.includes('\0') || !it.isWellFormed())) return refused(issue('body.text', path));
+    // of a body this is a number like 1e400, which JSON would write as null
+    if (level.some((it) => typeof it === 'number' && !Number.isFinite(it)))
+      return refused(issue('body.unstorable', path, { what: 'JSON with a number that is not finite' }));
     level = level.flatMap((it) => (it !== null && typeof it === 'object' ? Object.values(it) : []));
   }
   return ok(JSON.stringify(value));

@@ -240,6 +240,24 @@ describe.each(dialects)('scalar values on %s', (dialect) => {
     expect(message).toBe(`${paths.length} errors occurred`);
   });
 
+  it('BO5: a number that is too great is refused inside of JSON, too, where it would become null', async () => {
+    for (const [name, value] of [
+      ['meta', '1e400'],
+      ['meta', '-1e400'],
+      ['meta', '{"a":[1,{"b":1e400}]}'],
+      ['words', '["a",1e400]'],
+      ['count', '1e400'],
+      ['big', '1e400'],
+      ['ratio', '1e400'],
+      ['moment', '1e400'],
+    ] as const) {
+      const { status, paths } = await world.refused('POST', '/api/sheets', `{"data":{"${name}":${value}}}`, {
+        'content-type': 'application/json',
+      });
+      expect([status, paths], `${name} ${value}`).toEqual([400, [name]]);
+    }
+  });
+
   it('BO15: JSON nested too deep is refused, JSON within the limit is stored', async () => {
     const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
     const id = await world.create('sheets', { meta: nested(400) });
