@@ -303,6 +303,8 @@ export interface Dialect extends Binding {
    * integers must be in range.
    */
   bindSlot(kind: ColumnKind, slot: number): Sql;
+  /** The value as a column of that kind holds it: PostgreSQL rounds decimals. */
+  held(kind: ColumnKind, value: DbValue): DbValue;
   /**
    * Statements that insert the rows, those of one table in order. A row without an id may refer to any with one; rows with
    * ids refer to none of the others. The SQL texts depend on the columns, and on few numbers of rows.

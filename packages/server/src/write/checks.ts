@@ -5,7 +5,7 @@ import { limits } from '../limits.js';
 import { scalarTypes } from '../model/attributes.js';
 import { type EntryType, FILE_UID, type Model, type ScalarAttribute, typeOf, type Uid } from '../model/model.js';
 import type { Gate } from '../query/selection.js';
-import { type Counted, type Dialect, type Statement, withIds, withValues } from '../sql/dialect.js';
+import { type Counted, type DbValue, type Dialect, type Statement, withIds, withValues } from '../sql/dialect.js';
 import { keptStatement } from '../sql/kept.js';
 import type { Change, ParsedBody, ValueChange } from './change.js';
 import { groupBy, type ListKey, listKey, type OwnerKey, ownerKey } from './keys.js';
@@ -215,7 +215,7 @@ const askTaken = (changes: readonly OwnedChange[], { ask }: Questions, dialect: 
     for (const value of change.values) {
       if (!isToBeUnique(value)) continue;
       ask(takenStatement(change.type, value, id, dialect), (rows) => {
-        const key = JSON.stringify([change.type.uid, value.attribute.name, value.value]);
+        const key = JSON.stringify([change.type.uid, value.attribute.name, heldValue(value, dialect)]);
         const holders = rows.map(([holder]) => ownerKey(change.type.uid, holder!));
         if (rows.length > 0 || seen.has(key)) taken.push({ path: value.path, isRepeated: seen.has(key), holders });
         seen.add(key);
@@ -330,6 +330,9 @@ export const countedQuestions = (
 
 const isToBeUnique = ({ attribute, value }: ValueChange): boolean => value !== null && isUnique(attribute);
 
+const heldValue = ({ attribute, value }: Pick<ValueChange, 'attribute' | 'value'>, dialect: Dialect): DbValue =>
+  dialect.held(scalarTypes[attribute.type].column, value);
+
 /** Selects rows of other entries with the value: one, or of components as many as a write may remove and one more. */
 const takenStatement = (
   { table, kind: ofType }: EntryType,
@@ -344,5 +347,5 @@ const takenStatement = (
     const guard = dialect.stillRunning ? sql`${dialect.stillRunning.someRows(sql`id`)} and ` : sql``;
     return sql`select ${columnsOf({ id: sql`id` })} from ${sql.table(table)} where ${guard}${sql.ref(attribute.column)} = ${dialect.bindSlot(kind, 0)}${others} limit ${sql.lit(ofType === 'component' ? limits.partsMax + 1 : 1)}`;
   });
-  return withValues(statement, [value, id], dialect);
+  return withValues(statement, [heldValue({ attribute, value }, dialect), id], dialect);
 };

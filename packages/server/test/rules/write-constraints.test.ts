@@ -476,3 +476,33 @@ describe.each(dialects)('uids of components on %s', (dialect) => {
     expect(await codes('PUT', 'coats/1', { front: [{ code: 'a' }], back: [{ code: 'b' }] })).toEqual([['a'], ['b']]);
   });
 });
+
+describe.each(dialects)('unique decimals on %s', (dialect) => {
+  const price = { price: { type: 'decimal', unique: true } };
+  const world = openedForTests(() =>
+    newSmallWorld(dialect, {
+      types: {
+        offer: { attributes: { ...price, steps: { type: 'component', component: 'parts.step', repeatable: true } } },
+      },
+      components: { 'parts.step': price },
+    }),
+  );
+
+  it('BO8: are compared as the database holds them; only PostgreSQL rounds', async () => {
+    const statusOf = async (data: unknown): Promise<number> =>
+      (await world.send('POST', '/api/offers', { data })).status;
+    const again = dialect === 'postgres' ? 400 : 200;
+    for (const [first, second] of [
+      [1, 1.001],
+      [2.005, 2.01],
+      [-0.004, 0],
+      [1234567.895, 1234567.9],
+    ]) {
+      expect(await statusOf({ price: first })).toBe(200);
+      expect(await statusOf({ price: first })).toBe(400);
+      expect(await statusOf({ price: second }), `${first} ${second}`).toBe(again);
+      expect(await statusOf({ steps: [{ price: first }, { price: second }] })).toBe(again);
+    }
+    expect(await statusOf({ price: 2 })).toBe(200);
+  });
+});

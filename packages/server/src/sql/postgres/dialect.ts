@@ -88,6 +88,13 @@ const fromText = (kind: ColumnKind, text: Sql): Sql => {
   }
 };
 
+/** Rounds as `numeric(10,2)` does: the digits of the number, half away from zero. */
+const twoPlaces = new Intl.NumberFormat('en', {
+  maximumFractionDigits: 2,
+  useGrouping: false,
+  signDisplay: 'negative',
+});
+
 const isInteger = (kind: ColumnKind): boolean => kind === 'id' || kind === 'reference' || kind === 'integer';
 
 const bind = (kind: ColumnKind, value: DbValue): Sql => {
@@ -254,6 +261,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   bind,
   bindSlot: (kind, slot) => fromText(kind, sql`${slotParameter(kind, slot)}::text`),
   ...postgresBinding,
+  held: (kind, value) => (kind === 'decimal' && value !== null ? Number(twoPlaces.format(`${Number(value)}`)) : value),
   insertRows: insertAll,
   comparable: (_kind, column) => column,
   isOdd: () => null,

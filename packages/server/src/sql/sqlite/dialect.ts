@@ -203,6 +203,7 @@ export const sqliteDialect: Dialect = {
   // the planner looks at bare parameters (of a limit, or beside an indexed column after `analyze`), and therefore prepares the
   // statement anew each time that one is bound
   bindSlot: (kind, slot) => sql`+${slotParameter(kind, slot)}`,
+  held: (_kind, value) => value,
   insertRows: insertAll,
   comparable,
   // an index has all texts behind all numbers
