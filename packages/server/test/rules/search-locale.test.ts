@@ -1,5 +1,7 @@
 /** `_q` and `locale` (LO1, FL14). */
 import { describe, expect, it } from 'vitest';
+import { openedForTests } from '../world/opening.js';
+import { newSmallWorld } from '../world/small.js';
 import { dialects, type Entry, useWorld } from '../world/world.js';
 
 describe.each(dialects)('search and locale on %s', (dialect) => {
@@ -167,5 +169,26 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
       name: 'ValidationError',
       at: 'locale',
     });
+  });
+});
+
+describe.each(dialects)('floats in searches on %s', (dialect) => {
+  const world = openedForTests(async () => {
+    const opened = await newSmallWorld(dialect, { types: { grain: { attributes: { mass: { type: 'float' } } } } });
+    for (const mass of [1e21, 1.5e-7, 1e20, 1e-6, -2.5e300, 12.5])
+      await opened.send('POST', '/api/grains', { data: { mass } });
+    return opened;
+  });
+
+  it.each([
+    ['1e%2B21', [1]],
+    ['1.5e-7', [2]],
+    ['000000000', [3]],
+    ['0.000001', [4]],
+    ['-2.5e%2B300', [5]],
+    ['2.5', [5, 6]],
+  ])('FL14: the digits are those of JavaScript: %s finds %j', async (text, expected) => {
+    const { body } = await world.send('GET', `/api/grains?_q=${text}`);
+    expect((body as { data: { id: number }[] }).data.map((it) => it.id)).toEqual(expected);
   });
 });

@@ -88,6 +88,12 @@ const fromText = (kind: ColumnKind, text: Sql): Sql => {
   }
 };
 
+/** As JavaScript writes it: a float has no trailing zeros, a numeric no exponent, and JavaScript's exponents no leading ones. */
+const floatText = (column: Sql): Sql => {
+  const float = sql`${column}::float8`;
+  return sql`case when abs(${float}) >= 1e21 or abs(${float}) < 1e-6 and ${float} <> 0 then regexp_replace(${float}::text, 'e([+-])0', 'e\\1') else ${float}::text::numeric::text end`;
+};
+
 /** Rounds as `numeric(10,2)` does: the digits of the number, half away from zero. */
 const twoPlaces = new Intl.NumberFormat('en', {
   maximumFractionDigits: 2,
@@ -266,9 +272,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   comparable: (_kind, column) => column,
   isOdd: () => null,
   nullsAreLow: false,
-  // a float has no trailing zeros, and a numeric no exponent
-  numberText: (column, kind) =>
-    kind === 'float' || kind === 'decimal' ? sql`${column}::float8::text::numeric::text` : sql`${column}::text`,
+  numberText: (column, kind) => (kind === 'float' || kind === 'decimal' ? floatText(column) : sql`${column}::text`),
   // final sigma is the same letter
   fold: (text) =>
     sql`translate(lower(${text}${collation === null ? sql`` : sql` collate ${sql.id(collation)}`}), 'ς', 'σ')`,
