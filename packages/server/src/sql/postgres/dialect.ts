@@ -1,5 +1,6 @@
 /** The PostgreSQL dialect: JSON, dates, lists, inserts and locks. */
 import { sql } from 'kysely';
+import once from 'lodash/once.js';
 import { LRUCache } from 'lru-cache';
 import { limits } from '../../limits.js';
 import { compileWith, fixedStatement, idsParameter, postgresBuilder, slotParameter } from '../compile.js';
@@ -95,11 +96,9 @@ const floatText = (column: Sql): Sql => {
 };
 
 /** Rounds as `numeric(10,2)` does: the digits of the number, half away from zero. */
-const twoPlaces = new Intl.NumberFormat('en', {
-  maximumFractionDigits: 2,
-  useGrouping: false,
-  signDisplay: 'negative',
-});
+const twoPlaces = once(
+  () => new Intl.NumberFormat('en', { maximumFractionDigits: 2, useGrouping: false, signDisplay: 'negative' }),
+);
 
 const isInteger = (kind: ColumnKind): boolean => kind === 'id' || kind === 'reference' || kind === 'integer';
 
@@ -267,7 +266,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   bind,
   bindSlot: (kind, slot) => fromText(kind, sql`${slotParameter(kind, slot)}::text`),
   ...postgresBinding,
-  held: (kind, value) => (kind === 'decimal' && value !== null ? Number(twoPlaces.format(`${Number(value)}`)) : value),
+  held: (kind, value) => (kind === 'decimal' && value !== null ? Number(twoPlaces().format(`${Number(value)}`)) : value),
   insertRows: insertAll,
   comparable: (_kind, column) => column,
   isOdd: () => null,
