@@ -1,9 +1,11 @@
 /** Writes an entry and reads the response in the same transaction. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '../access/access.js';
+import { systemNames } from '../access/admin-gate.js';
 import { bug, catchRefusal, issue, type Result, refuse, unwrap } from '../errors.js';
-import type { EntryType } from '../model/model.js';
+import type { Attribute, EntryType } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
+import { objectQuery } from '../query/objects.js';
 import { type QuerySource, shapeOf } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { Gate } from '../query/selection.js';
@@ -55,6 +57,7 @@ export const applyAndAnswer = async (
   place: Place = 'inside',
 ): Promise<Answered> => {
   const readRequest: Omit<ReadRequest, 'id'> = { action: 'findOne', type: request.type, drafts: 'written', ...show };
+  const isBounded = (context.gate.entries?.(request.type, 'root') ?? null) !== null;
   // reject an invalid query before touching the database
   unwrap(reader.check({ ...readRequest, id: null }, context));
   const locale = readQueryLocale(request.type, show.query);
@@ -69,7 +72,12 @@ export const applyAndAnswer = async (
   });
   const read = async (): Promise<Answer> => {
     if (isGone) return answerOf('null', null, []);
-    const answer = unwrap(await reader.readInside({ ...readRequest, id }, context, session.tx));
+    const find = async (shown: typeof readRequest): Promise<Answer | null> =>
+      unwrap(await reader.readInside({ ...shown, id }, context, session.tx));
+    const answer = isBounded
+      ? ((await find({ ...readRequest, drafts: 'found' })) ??
+        (await find({ ...readRequest, query: ofEveryEntry(request.type) })))
+      : await find(readRequest);
     if (!answer) throw bug('answer.entry-not-readable', { uid: request.type.uid, id });
     return answer;
   };
@@ -78,7 +86,8 @@ export const applyAndAnswer = async (
     if (undecided.match && !namesAnswer(undecided.match, etag)) return refuseChanged();
     if (undecided.noneMatch && namesAnswer(undecided.noneMatch, etag)) return refuseExcluded();
   }
-  const endsTurn = place === 'last' && !goesOn;
+  // a second read may be needed
+  const endsTurn = place === 'last' && !goesOn && !isBounded;
   if (request.action === 'delete') {
     const answer = await read();
     if (endsTurn) session.tx.finish();
@@ -88,6 +97,12 @@ export const applyAndAnswer = async (
   // the first statements of the read are sent together with the operations
   if (endsTurn) session.tx.finish();
   return answered(...(await pipeline(run, read)));
+};
+
+/** Selects what an administrator is shown of an entry that they may write and not read (AD13). */
+const ofEveryEntry = ({ attributes }: EntryType): QuerySource => {
+  const isShown = ({ kind, name }: Attribute): boolean => kind === 'scalar' && systemNames.has(name);
+  return objectQuery({ fields: ['id', ...[...attributes.values()].filter(isShown).map((it) => it.name)] });
 };
 
 /** What hooks of a v4 project have left of a write, for its response; null where none have heard of it. Administrators see what is stored. */

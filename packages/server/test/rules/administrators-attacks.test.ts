@@ -299,6 +299,64 @@ describe.each(dialects)('what an administrator does not see, and names on %s', (
   });
 });
 
+describe.each(dialects)('the answer to a write of an administrator on %s', (dialect) => {
+  const notice = 'api::notice.notice';
+  const it_ = useAdmins(dialect, {
+    permissions: {
+      editor: [
+        { action: 'read', subject: film, fields: ['title', 'tagline', 'similar', 'reels'], conditions: own },
+        { action: 'create', subject: film, fields: ['title', 'similar'] },
+        { action: 'update', subject: film, fields: ['title'] },
+        { action: 'delete', subject: film },
+        { action: 'read', subject: reel, fields: ['label'], conditions: own },
+        { action: 'read', subject: notice, fields: ['text'], locales: ['en'] },
+        { action: 'update', subject: notice, fields: ['text'], locales: null },
+      ],
+    },
+  });
+  const send = (method: string, url: string, data?: object, headers: Record<string, string> = {}) =>
+    it_().askAs('bea', method, url, { ...(data ? { body: { data } } : {}), headers });
+  const attributesOf = ({ body }: TestAnswer) => (body as { data: Entry }).data.attributes;
+
+  it('AD13: of an entry that they may not read shows what every entry has, whatever the query selects', async () => {
+    const shown = ['createdAt', 'publishedAt', 'updatedAt'];
+    for (const query of ['', '?populate=*', '?fields[0]=title&fields[1]=tagline', '?populate[similar][populate]=*']) {
+      const changed = await send('PUT', `/api/films/1${query}`, { title: 'Éclair' });
+      expect([query, changed.status, Object.keys(attributesOf(changed)).sort()]).toEqual([query, 200, shown]);
+    }
+    const flat = await send('PUT', '/api/films/1', { title: 'Éclair' }, { 'strapi-response-format': 'v5' });
+    expect([flat.status, flat.text]).toEqual([200, expect.not.stringMatching(/Éclair|pastry/)]);
+    const deleted = await send('DELETE', '/api/films/4?populate=*');
+    expect([deleted.status, Object.keys(attributesOf(deleted)).sort()]).toEqual([200, shown]);
+    const notice = await send('PUT', '/api/notices/2', { text: 'Salut' });
+    expect([notice.status, Object.keys(attributesOf(notice)).sort()]).toEqual([
+      200,
+      ['createdAt', 'locale', 'updatedAt'],
+    ]);
+    // the writes are made
+    const stored = await it_().askAs('ada', 'GET', '/api/notices/2');
+    expect(attributesOf(stored)['text']).toBe('Salut');
+    expect((await it_().askAs('ada', 'GET', '/api/films/4')).status).toBe(404);
+  });
+
+  it('AD13: of one that they may read shows it, and of others in it what a read does', async () => {
+    const { world } = it_();
+    const made = await send('POST', '/api/films?populate=*', { title: 'mine' });
+    expect(attributesOf(made)).toMatchObject({ title: 'mine', tagline: null, similar: { data: [] } });
+    const { id } = (made.body as { data: Entry }).data;
+    await world.update('reels_film_links', 1, 'film_id', id);
+    await world.insert('films_similar_links', [{ film_id: id, inv_film_id: 1, film_order: 1 }]);
+    const query = '?populate[reels]=true&populate[similar][populate]=*';
+    const changed = await send('PUT', `/api/films/${id}${query}`, { title: 'still mine' });
+    expect(attributesOf(changed)).toMatchObject({
+      title: 'still mine',
+      reels: { data: [] },
+      similar: { data: [] },
+    });
+    expect(changed.body).toEqual((await send('GET', `/api/films/${id}${query}&publicationState=preview`)).body);
+  });
+});
+
 describe.each(dialects)('an administrator where components have hooks of their own on %s', (dialect) => {
   const it_ = useAdmins(dialect, { permissions: { editor }, people: { hooks: idleHooks } });
 
