@@ -16,6 +16,7 @@ import { isUnique } from './plan.js';
 import { columnsOf, newQuestions, type Questions, type Row } from './questions.js';
 import { removedBy } from './removal.js';
 import {
+  anchorIds,
   askedIds,
   askSnapshot,
   changesOf,
@@ -61,10 +62,10 @@ export const checkChanges = async (
   const complete = askSnapshot(changes, questions, context);
   await questions.answer(tx, dialect);
   const snapshot = await complete(tx);
-  const { absent, mediaTypes } = targets(snapshot);
+  const { absent, mediaTypes, hidden } = targets(snapshot);
   const refused = refusedFiles(changes, mediaTypes, snapshot);
   const issues = [...absent, ...refused, ...(await takenIssues(taken, changes, context))];
-  return issues.length > 0 ? { ok: false, issues } : ok(snapshot);
+  return issues.length > 0 ? { ok: false, issues } : ok({ ...snapshot, hidden });
 };
 
 interface Targets {
@@ -72,6 +73,8 @@ interface Targets {
   readonly absent: readonly Issue[];
   /** The same, whatever the caller may see. */
   readonly gone: readonly Issue[];
+  /** Entries that positions name, and that the caller must not see. */
+  readonly hidden: ReadonlyMap<Uid, ReadonlySet<number>>;
   /** The media types of the files that are named; null for a file without one. */
   readonly mediaTypes: ReadonlyMap<number, string | null>;
 }
@@ -81,7 +84,9 @@ interface Asked {
   readonly uid: Uid;
   readonly ids: readonly number[];
   readonly path: readonly string[];
-  /** The list that the owner has; null for that of a new one, and for polymorphic relations. */
+  /** Entries beside which it places these. */
+  readonly anchors: readonly number[];
+  /** The list that the owner has, if the value is all of the list; null for that of a new one, and for polymorphic relations. */
   readonly list: ListKey | null;
   readonly isMorph: boolean;
 }
@@ -90,11 +95,13 @@ const askedBy = ({ change: { links, morphs }, id }: OwnedChange): readonly Asked
   [
     ...links.map((link): Asked => {
       const { target, path } = link.attribute;
+      const isWhole = link.change.kind === 'set';
       return {
         uid: target,
         ids: askedIds(link),
         path: link.path,
-        list: id === null ? null : listKey(pathKey(path), id),
+        anchors: anchorIds(link),
+        list: id === null || !isWhole ? null : listKey(pathKey(path), id),
         isMorph: false,
       };
     }),
@@ -104,6 +111,7 @@ const askedBy = ({ change: { links, morphs }, id }: OwnedChange): readonly Asked
           uid: targets[0]!.uid,
           ids: targets.map((it) => it.id),
           path: morph.path,
+          anchors: [],
           list: null,
           isMorph: true,
         }),
@@ -137,18 +145,21 @@ const askTargets = (
 ): ((snapshot: Pick<Snapshot, 'lists'> | null) => Targets) => {
   const mediaTypes = new Map<number, string | null>();
   const missing: Missing[] = [];
+  const hidden = new Map<Uid, ReadonlySet<number>>();
   for (const asked of askedByType(changes)) {
     const { uid } = asked[0]!;
     const type = typeOf(model, uid);
-    const wanted = distinctIds(asked);
     const sees = isBounded(type, gate)
       ? ([, creatorId, , , text]: Row): boolean =>
           gate.changes!.covers('read', type, { creatorId, locale: type.localized ? text : null })
       : null;
+    const anchors = sees ? asked.flatMap((it) => it.anchors) : [];
+    const wanted = [...new Set([...distinctIds(asked), ...anchors])];
     const lock = locks === 'locks' && asked.some((it) => it.isMorph) ? 'referenced' : 'plain';
     ask((sees ? governedStatement : existingStatement)(type, wanted, dialect, lock), (rows) => {
       const found = new Set(rows.flatMap((row) => (sees?.(row) === false ? [] : [row[0]!])));
       if (uid === FILE_UID) for (const [id, , , , mime] of rows) mediaTypes.set(id!, mime);
+      hidden.set(uid, new Set(anchors.filter((id) => !found.has(id))));
       const existing = sees ? new Set(rows.map(([id]) => id)) : found;
       for (const it of asked)
         for (const id of it.ids) if (!found.has(id)) missing.push({ asked: it, id, exists: existing.has(id) });
@@ -159,7 +170,7 @@ const askTargets = (
     const isHeld = ({ list }: Asked, id: number): boolean =>
       list !== null && snapshot?.lists.get(list)?.some((it) => it.to === id) === true;
     const left = missing.filter(({ asked, id, exists }) => !(exists && isHeld(asked, id)));
-    return { absent: issuesOf(left), gone: issuesOf(missing.filter((it) => !it.exists)), mediaTypes };
+    return { absent: issuesOf(left), gone: issuesOf(missing.filter((it) => !it.exists)), mediaTypes, hidden };
   };
 };
 

@@ -33,7 +33,7 @@ export const planLinks = (link: LinkChange, change: Change, ownerId: number, pla
   }
   const list = listKey(pathKey(attribute.path), ownerId);
   const stored = planning.snapshot.lists.get(list) ?? [];
-  const wanted = wantedIds(link, distinctIds(stored));
+  const wanted = wantedIds(link, distinctIds(stored), planning.snapshot.hidden?.get(attribute.target));
   if (!wanted.ok) {
     planning.issues.push(...wanted.issues);
     return;
@@ -81,13 +81,17 @@ const linksItself = ({ attribute, change }: LinkChange, ownerId: number): boolea
 
 const distinctIds = (stored: readonly StoredLink[]): readonly number[] => [...new Set(stored.map((it) => it.to))];
 
-/** The ids of the relation after the change, in order. */
-const wantedIds = ({ attribute, change, path }: LinkChange, current: readonly number[]): Result<readonly number[]> => {
+/** The ids of the relation after the change, in order. @param hidden anchors that the caller may not see. */
+const wantedIds = (
+  { attribute, change, path }: LinkChange,
+  current: readonly number[],
+  hidden?: ReadonlySet<number>,
+): Result<readonly number[]> => {
   if (change.kind === 'set') {
     if (attribute.shape === 'one') return ok(lastWins(attribute) ? change.ids.slice(-1) : change.ids.slice(0, 1));
     return ok(change.ids);
   }
-  if (attribute.shape === 'many') return applyMoves(current, change, path);
+  if (attribute.shape === 'many') return applyMoves(current, change, path, hidden);
   // to-one: positions have no effect, the last one wins (R7)
   const last = change.connect.at(-1);
   if (last) return ok([last.id]);

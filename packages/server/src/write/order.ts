@@ -26,11 +26,13 @@ export interface Moves {
  * connected ones, no repeats. Disconnects apply first, then connects one after the other, each against the list as the
  * earlier ones left it (R5); an element whose anchor comes later in the array is placed when its anchor has been.
  * Issues, at `path` and the element's place: relation.anchor-missing, relation.circular.
+ * @param hidden ids that count as missing where they are anchors.
  */
 export const applyMoves = (
   list: readonly number[],
   { disconnect, connect }: Moves,
   path: readonly string[],
+  hidden: ReadonlySet<number> = new Set(),
 ): Result<readonly number[]> => {
   const removed = new Set(disconnect);
   const ring = newRing(list.filter((id) => !removed.has(id)));
@@ -53,7 +55,7 @@ export const applyMoves = (
     const { position, id } = move;
     if (position.kind === 'start' || position.kind === 'end') placeWithFollowers(move);
     else if (position.anchor === id) issues.push(issue('relation.circular', at(place), { id }));
-    else if (ring.has(position.anchor)) placeWithFollowers(move);
+    else if (ring.has(position.anchor) && !hidden.has(position.anchor)) placeWithFollowers(move);
     else if (upcoming.has(position.anchor)) {
       const known = waiting.get(position.anchor);
       if (known) known.push({ move, place });

@@ -41,6 +41,8 @@ export interface Snapshot {
   readonly partners: ReadonlyMap<string, readonly StoredLink[]>;
   /** Greatest rank in the named targets' own lists, by link path and target. */
   readonly lastRanks: ReadonlyMap<string, ReadonlyMap<number, number>>;
+  /** Entries that positions name and the caller may not see, by type: they have no place in a list (AD11). */
+  readonly hidden?: ReadonlyMap<Uid, ReadonlySet<number>>;
   /** Lists with unsound ranks, which must be renumbered before the change is planned. */
   readonly unsound: readonly OrderedList[];
   /** What components that were written ahead contain. */
@@ -80,7 +82,13 @@ export const changesOf = (change: Change, id: number | null, { withAhead = false
 export const askedIds = ({ change }: LinkChange): readonly number[] =>
   change.kind === 'set' ? change.ids : change.connect.map((it) => it.id);
 
-/** These and the ids to disconnect. */
+/** The ids that positions name. */
+export const anchorIds = ({ change }: LinkChange): readonly number[] =>
+  change.kind === 'set'
+    ? []
+    : change.connect.flatMap(({ position }) => ('anchor' in position ? [position.anchor] : []));
+
+/** Those of `askedIds` and the ids to disconnect. */
 export const namedIds = (link: LinkChange): readonly number[] =>
   link.change.kind === 'moves' ? [...askedIds(link), ...link.change.disconnect] : askedIds(link);
 
@@ -214,12 +222,11 @@ const inverseOf = (attribute: LinkAttribute): RankedPath | null => {
   return inverse;
 };
 
-const excerptOf = ({ attribute, change }: LinkChange, owner: number): Excerpt | null => {
+const excerptOf = (link: LinkChange, owner: number): Excerpt | null => {
+  const { attribute, change } = link;
   const { path, shape } = attribute;
   if (change.kind !== 'moves' || shape !== 'many' || !isRanked(path)) return null;
-  const anchors = [
-    ...new Set(change.connect.flatMap(({ position }) => ('anchor' in position ? [position.anchor] : []))),
-  ];
+  const anchors = [...new Set(anchorIds(link))];
   const moved = [...new Set([...change.connect.map((it) => it.id), ...change.disconnect])];
   const has = (kind: 'start' | 'end'): boolean => change.connect.some(({ position }) => position.kind === kind);
   return moved.length + anchors.length <= limits.excerptIdsMax

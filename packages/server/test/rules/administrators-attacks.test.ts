@@ -297,6 +297,39 @@ describe.each(dialects)('what an administrator does not see, and names on %s', (
     for (const value of name === 'poster' ? [other] : [[other], [mine, other]])
       expect((await as('bea', 'PUT', '/api/films/1', { [name]: value })).status).toBe(200);
   });
+
+  it('AD11, R3: is no place in a list, whether the list holds it or not', async () => {
+    const made = await as('bea', 'POST', '/api/reels', { label: 'mine' });
+    const mine = (made.body as { data: Entry }).data.id;
+    const idsNow = async () => {
+      const { body } = await it_().askAs('ada', 'GET', '/api/films/2?fields=id&populate=reels');
+      const { reels } = (body as { data: Entry }).data.attributes as { reels: { data: readonly Entry[] } };
+      return reels.data.map((it) => it.id);
+    };
+    await it_().world.update('reels', 3, 'created_by_id', admins.ada);
+    const [held, other, absent] = [3, 4, 99999];
+    const write = (reels: object) => as('bea', 'PUT', '/api/films/2', { reels });
+    await as('ada', 'PUT', '/api/films/2', { reels: [held] });
+    for (const anchor of [held, other, absent])
+      for (const kind of ['before', 'after']) {
+        const answer = await write({ connect: [{ id: mine, position: { [kind]: anchor } }] });
+        expect([anchor, codesOf(answer)]).toEqual([anchor, [400, ['relation.anchor-missing']]]);
+      }
+    // nor can it be moved to be one
+    for (const anchor of [held, other, absent])
+      expect([anchor, codesOf(await write({ connect: [{ id: anchor }] }))]).toEqual([
+        anchor,
+        [400, ['relation.absent']],
+      ]);
+    expect(await idsNow()).toEqual([held]);
+    expect((await write({ connect: [{ id: mine, position: { start: true } }] })).status).toBe(200);
+    expect((await write({ connect: [{ id: mine, position: { end: true } }] })).status).toBe(200);
+    expect(await idsNow()).toEqual([held, mine]);
+    // whoever sees all of them names any
+    const first = { connect: [{ id: mine, position: { before: held } }] };
+    expect((await as('ada', 'PUT', '/api/films/2', { reels: first })).status).toBe(200);
+    expect(await idsNow()).toEqual([mine, held]);
+  });
 });
 
 describe.each(dialects)('the answer to a write of an administrator on %s', (dialect) => {
