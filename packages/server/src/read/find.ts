@@ -251,10 +251,7 @@ export const newReader = (
       ? { ...query.value, selection: { ...selection, state: 'preview', filter } }
       : query.value;
     const plan = planRead(shown, { form: request.form, ...options });
-    // compiling takes the server's thread, whatever is read afterwards
-    const max = limits.distinctSelectionsMax;
-    if (plan.shape.nodes.length > max) return refused(issue('query.too-many-selections', ['populate'], { max }));
-    return ok({ query: shown, plan });
+    return plan.ok ? ok({ query: shown, plan: plan.value }) : plan;
   };
 
   const prepare = (request: ReadRequest, context: ResolveContext): Result<PreparedRead> => {
@@ -567,9 +564,10 @@ export const newReader = (
       const resolved = resolveQuery(raw.value, type, 'find', context);
       if (!resolved.ok) return resolved;
       const plan = planRead({ ...resolved.value, withCount: true }, { nests: nestsEntries });
-      const { values, leftOut } = plan;
-      const { count } = compiledShape(plan).compiled;
-      if (!count) throw bug('count.without-statement', { shape: plan.shape });
+      if (!plan.ok) return plan;
+      const { values, leftOut, shape } = plan.value;
+      const { count } = compiledShape(plan.value).compiled;
+      if (!count) throw bug('count.without-statement', { shape });
       return catchRefusal(async () => {
         const counting = () => readRows(withValues(count, values, db.dialect));
         const [[total] = []] = await (tx ? readInside(counting(), tx) : db.read(counting));

@@ -3,7 +3,7 @@
  * The decisions are only here: which selections share a node, which edges share a statement, what a filter means, and
  * what of it decides the SQL texts (the shape) or is bound when they run (the values).
  */
-import { bug, never } from '../errors.js';
+import { bug, issue, never, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import { scalarTypes } from '../model/attributes.js';
 import {
@@ -219,10 +219,11 @@ export interface PlanOptions {
   readonly nestsShared?: boolean | undefined;
 }
 
+/** Refuses a query of too many selections that differ: compiling them takes the server's thread, whatever is read afterwards (RQ18). */
 export const planRead = (
   { action, format, selection, locale, page, pageBlank, withCount, leftOut }: Query,
   { form = 'envelope', nests, nestsShared = false }: PlanOptions,
-): ReadPlan => {
+): Result<ReadPlan> => {
   const given: Given = { values: [], operands: [] };
   const { values } = given;
   const head: Omit<ReadShape, 'nodes'> = {
@@ -242,9 +243,11 @@ export const planRead = (
   const root = { selection, form: format === 'v5' ? 'flat' : form, owners } as const;
   // the entry of an id is looked at itself; of lists, the page is
   const { nodes, keys, areTold } = planNodes({ ...root, isFiltered: action === 'findOne' }, nests, given);
+  const max = limits.distinctSelectionsMax;
+  if (nodes.length > max) return refused(issue('query.too-many-selections', ['populate'], { max }));
   const shapeKey = `${JSON.stringify(head)}\n${keys.join('\n')}`;
   const blanks = areTold ? { operands: given.operands, page: pageBlank } : null;
-  return { shape: { ...head, nodes }, shapeKey, values, page, leftOut, blanks };
+  return ok({ shape: { ...head, nodes }, shapeKey, values, page, leftOut, blanks });
 };
 
 /** The values of a plan that is being made, and where they are from. */
@@ -713,22 +716,24 @@ export const planWindow = (
   { entries, seen, owner }: WindowQuery,
   type: EntryType,
   options: Pick<PlanOptions, 'nests'>,
-): WindowPlan => {
-  const { shape, shapeKey, values } = planRead(entries, options);
+): Result<WindowPlan> => {
+  const planned = planRead(entries, options);
+  if (!planned.ok) return planned;
+  const { shape, shapeKey, values } = planned.value;
   const given: Given = { values: [...values], operands: [] };
   const conditions = {
     seen: seen && planFilter(seen, given),
     owner: owner && planFilter(owner, given),
   };
   const isOwnerPublished = isPublishedOnly(type, entries.selection.state);
-  return {
+  return ok({
     shape,
     values: given.values,
     key: `${JSON.stringify([conditions, isOwnerPublished])} ${shapeKey}`,
     ...conditions,
     isOwnerPublished,
     ownerSlot: given.values.length,
-  };
+  });
 };
 
 /** The same plan with the offset counted from an entry, for lists in the order of one indexed column. */

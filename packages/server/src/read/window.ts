@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import { bug, catchRefusal, issue, ok, type Result, refused } from '../errors.js';
+import { bug, catchRefusal, issue, ok, type Result, refused, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
 import type { EntryType } from '../model/model.js';
 import type { QuerySource } from '../query/raw.js';
@@ -61,14 +61,17 @@ export const newWindowReader = (db: Db): WindowReader => {
     return raw.ok ? resolveWindow(raw.value, request.type, request.place.attribute, context) : raw;
   };
 
-  const prepared = (query: WindowQuery, request: WindowRequest, nests: boolean): PreparedWindow => {
-    const plan = planWindow(query, request.type, { nests });
+  const prepared = (query: WindowQuery, request: WindowRequest, nests: boolean): Result<PreparedWindow> => {
+    const planned = planWindow(query, request.type, { nests });
+    if (!planned.ok) return planned;
+    const plan = planned.value;
     const values = [...plan.values, request.id, ...request.place.parts.map(({ id }) => id)];
-    return { query, plan: { ...plan, values }, compiled: compiledFor(plan, request) };
+    return ok({ query, plan: { ...plan, values }, compiled: compiledFor(plan, request) });
   };
 
+  /** Throws `Refusal`, or rejects with it. */
   const run = (query: WindowQuery, request: WindowRequest, nests: boolean): Promise<WindowOutcome> => {
-    const { plan, compiled } = prepared(query, request, nests);
+    const { plan, compiled } = unwrap(prepared(query, request, nests));
     return db.readPlanned({
       plan: compiled,
       values: { values: plan.values, page: query.entries.page, ids: [] },
@@ -79,7 +82,7 @@ export const newWindowReader = (db: Db): WindowReader => {
   return {
     prepare: (request, context) => {
       const asked = resolved(request, context);
-      return asked.ok ? ok(prepared(asked.value, request, dialect.jsonTexts !== null)) : asked;
+      return asked.ok ? prepared(asked.value, request, dialect.jsonTexts !== null) : asked;
     },
     read: async (request, context) => {
       const asked = resolved(request, context);

@@ -8,7 +8,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { ok, type Result } from '../../src/errors.js';
+import { ok, type Result, unwrap } from '../../src/errors.js';
 import { weakTag } from '../../src/http/respond.js';
 import { textQuery } from '../../src/query/brackets.js';
 import { resolveQuery } from '../../src/query/resolve.js';
@@ -153,7 +153,7 @@ const readWithCopiedPlan = async (
   if (!raw.ok) return raw;
   const query = resolveQuery(raw.value, asked.type, asked.action, context);
   if (!query.ok) return query;
-  const plan = JSON.parse(JSON.stringify(planRead(query.value, way))) as ReadPlan;
+  const plan = JSON.parse(JSON.stringify(unwrap(planRead(query.value, way)))) as ReadPlan;
   const compiled = { ...compileRead(plan.shape, db.dialect), united: null };
   const data = await db.read(() => runRead(compiled, plan.values, asked.id === null ? [] : [asked.id], db.dialect));
   return data && ok(assemble(plan, data)?.body.toString() ?? null);

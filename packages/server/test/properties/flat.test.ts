@@ -112,7 +112,7 @@ test.each(Array.from({ length: 5 }, (_none, i) => seed + i))(
           const query = resolveQuery(unwrap(asked.query.read()), type, request.action, context);
           if (!query.ok) throw new Error(told);
           for (const nests of stage.db.dialect.jsonTexts ? [false, true] : [false]) {
-            const plan = planRead(query.value, { nests });
+            const plan = unwrap(planRead(query.value, { nests }));
             const compiled = { ...compileRead(plan.shape, stage.db.dialect), united: null };
             const ids = request.id === null ? [] : [request.id];
             const data = await stage.db.read(() => runRead(compiled, plan.values, ids, stage.db.dialect));

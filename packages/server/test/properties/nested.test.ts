@@ -4,6 +4,7 @@
  */
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { unwrap } from '../../src/errors.js';
 import { textQuery } from '../../src/query/brackets.js';
 import { type ResolveContext, resolveQuery } from '../../src/query/resolve.js';
 import { execute } from '../../src/read/execute.js';
@@ -227,7 +228,7 @@ describe('reads whose statements nest', () => {
     const entryType = world.model.types.get(`api::${type}.${type}`)!;
     const resolved = resolveQuery(query.value, entryType, id === null ? 'find' : 'findOne', context);
     if (!resolved.ok) throw new Error(JSON.stringify(resolved.issues));
-    const plan = planRead(resolved.value, { form, nests: nests !== false, nestsShared: nests === 'all' });
+    const plan = unwrap(planRead(resolved.value, { form, nests: nests !== false, nestsShared: nests === 'all' }));
     return { plan, compiled: compileRead(plan.shape, world.db.dialect), id };
   };
   /** The body; what was thrown; or `unrendered`. */

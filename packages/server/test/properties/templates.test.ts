@@ -7,6 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { serverGate } from '../../src/access/access.js';
+import { unwrap } from '../../src/errors.js';
 import { textQuery } from '../../src/query/brackets.js';
 import { type ResolveContext, resolveQuery } from '../../src/query/resolve.js';
 import { planRead, type ReadPlan } from '../../src/read/plan.js';
@@ -163,5 +164,5 @@ const planned = (
   const raw = textQuery(search).read();
   if (!raw.ok) return null;
   const query = resolveQuery(raw.value, context.model.types.get(uid)!, action, context);
-  return query.ok ? planRead(query.value, { nests }) : null;
+  return query.ok ? unwrap(planRead(query.value, { nests })) : null;
 };

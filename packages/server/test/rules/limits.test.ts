@@ -51,12 +51,13 @@ describe.each(dialects)('limits on %s', (dialect) => {
 
   it('RQ18: levels of populate that differ are bounded, because compiling them takes time', async () => {
     const path = Array.from({ length: limits.distinctSelectionsMax }, () => 'answer').join('.');
-    expect(await world.refusal(`/api/films/999?fields=id&populate=${path}`)).toMatchObject({
-      status: 400,
-      name: 'ValidationError',
-      at: 'populate',
-      message: expect.stringContaining(`more than ${limits.distinctSelectionsMax} relations`),
-    });
+    for (const url of ['/api/films/999', '/api/films', '/api/films/999/relations/similar'])
+      expect(await world.refusal(`${url}?fields=id&populate=${path}`)).toMatchObject({
+        status: 400,
+        name: 'ValidationError',
+        at: 'populate',
+        message: expect.stringContaining(`more than ${limits.distinctSelectionsMax} relations`),
+      });
   });
 
   // film 1 has the answer 2, which is the answer to 1, and so on in a cycle

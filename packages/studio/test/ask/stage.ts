@@ -1,6 +1,7 @@
 /** The oracle's random projects as the Studio knows them, and what the server makes of a URL. */
 import { newGate } from '../../../server/src/access/access.js';
 import { modelDocument } from '../../../server/src/describe/model-document.js';
+import { unwrap } from '../../../server/src/errors.js';
 import { textQuery } from '../../../server/src/query/brackets.js';
 import { type ResolveContext, resolveQuery } from '../../../server/src/query/resolve.js';
 import type { Filter, Selection } from '../../../server/src/query/selection.js';
@@ -50,7 +51,7 @@ export const meaningOf = (
     return { isLegal: false, ignores: false, plan: faults, selection: faults };
   }
   // blanks are places in the text, not what it means
-  const { blanks: _, ...plan } = planRead(query.value, { nests: false });
+  const { blanks: _, ...plan } = unwrap(planRead(query.value, { nests: false }));
   const { selection, page, withCount, locale, leftOut } = query.value;
   return {
     isLegal: true,
