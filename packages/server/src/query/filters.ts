@@ -216,7 +216,16 @@ const scalarFilter = (
       if (shape.members.size === 0) refuse(resolving, 'query.empty-condition', path);
       return allOf(
         [...shape.members].map(([key, child]) =>
-          operatorFilter(resolving, place, attribute, key, child, [...path, key], depth + 1),
+          // the operator of a value is none of the levels (RQ10)
+          operatorFilter(
+            resolving,
+            place,
+            attribute,
+            key,
+            child,
+            [...path, key],
+            isOperatorName(key) ? depth : depth + 1,
+          ),
         ),
       );
   }

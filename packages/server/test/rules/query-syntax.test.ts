@@ -176,6 +176,15 @@ describe.each(dialects)('query syntax on %s', (dialect) => {
     const notted = (levels: number): string => `filters[id]${'[$not]'.repeat(levels)}=1`;
     expect(await world.ids(`/api/films?${notted(20)}`)).toEqual([1]);
     expect(await world.refusal(`/api/films?${notted(200)}`)).toMatchObject({ status: 400 });
+    // the name of the operator is no level
+    const similar = (levels: number, rest: string): string => `filters${'[similar]'.repeat(levels)}${rest}`;
+    for (const rest of ['=1', '[$eq]=1', '[$in][0]=1', '[id]=1', '[id][$eq]=1', '[title]=x', '[title][$eq]=x']) {
+      expect(await world.ids(`/api/films?${similar(limits.filterDepthMax, rest)}`)).toEqual([]);
+      expect(await world.refusal(`/api/films?${similar(limits.filterDepthMax + 1, rest)}`)).toMatchObject({
+        status: 400,
+        message: expect.stringContaining('levels deep'),
+      });
+    }
     const through = `filters${'[director][directed]'.repeat(40)}[id]=1`;
     expect(await world.refusal(`/api/films?${through}`)).toMatchObject({ status: 400 });
   });
