@@ -308,16 +308,20 @@ const isNested = (it: Attribute | undefined): boolean => it !== undefined && it.
 const checkPopulatable = (resolving: Resolving, owners: readonly Draft[], name: string, place: NamePlace): boolean => {
   const found = owners.map((owner) => owner.type.attributes.get(name));
   if (found.some(isNested)) return true;
-  const [owner] = owners;
-  if (!owner) return false;
-  const facts = { type: typeLabel(owner.type), name };
+  const [first] = owners;
+  if (!first) return false;
+  /** What a message says of the type that has the attribute, or the one that is meant. */
+  const factsOf = (known: string | undefined) => {
+    const { type } = owners.find((it) => known !== undefined && it.type.attributes.has(known)) ?? first;
+    return { type: typeLabel(type), name };
+  };
   if (name === 'id' || found.some((it) => it))
-    leaveOut(resolving, issue('query.not-populatable', place.path, facts), place.name);
+    leaveOut(resolving, issue('query.not-populatable', place.path, factsOf(name)), place.name);
   else {
     const names = owners.flatMap((it) => visibleNames(resolving, it.type));
     const isPopulatable = (it: string): boolean => owners.some(({ type }) => isNested(type.attributes.get(it)));
     const hint = hintAt(name, names, names.filter(isPopulatable));
-    leaveOut(resolving, issue('query.unknown-name', place.path, { ...facts, ...hint }), place.name);
+    leaveOut(resolving, issue('query.unknown-name', place.path, { ...factsOf(hint.near), ...hint }), place.name);
   }
   return false;
 };

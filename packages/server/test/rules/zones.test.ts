@@ -248,6 +248,13 @@ describe.each(dialects)('zones on %s', (dialect) => {
     ['populate[director][on][blocks.quote]=true', 'populate[director][on]', 'applies only to dynamic zones'],
     ['populate[facts][on][parts.fact]=true', 'populate[facts][on]', 'applies only to dynamic zones'],
     ['populate[body][populate]=nope', 'populate[body][populate]', 'has no attribute "nope"'],
+    [
+      'populate[body][populate]=filmz',
+      'populate[body][populate]',
+      'blocks.related has no attribute "filmz". Did you mean "films"?',
+    ],
+    ['populate[body][populate]=heading', 'populate[body][populate]', '"heading" of blocks.related is a field'],
+    ['populate[body][populate][id]=true', 'populate[body][populate][id]', '"id" of blocks.quote is a field'],
     ['populate[body][populate][speakr]=true', 'populate[body][populate][speakr]', 'Did you mean "speaker"?'],
     ['populate=body.text', 'populate', 'cannot be populated'],
     // not an attribute of every component
