@@ -47,6 +47,7 @@ export type ErrorCode =
   | 'query.too-many-conditions'
   | 'query.too-deep'
   | 'query.too-many-selections'
+  | 'query.sort-forms'
   | 'query.sort-direction'
   | 'query.sort-needs-attribute'
   | 'query.sort-too-long'

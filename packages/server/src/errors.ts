@@ -196,6 +196,9 @@ export const issueKinds = {
   'query.too-many-selections': query<{ max: number }>(
     ({ max }) => `populate is too expensive: it selects more than ${max} relations`,
   ),
+  'query.sort-forms': query(
+    ({ at }) => `is given in several forms; use one: ${at}=name:desc, ${at}[0]=name:desc or ${at}[name]=desc`,
+  ),
   'query.sort-direction': query<{ text: string }>(({ text }) => `"${text}" is not a direction; expected asc or desc`),
   'query.sort-needs-attribute': query<AttributeName>(
     ({ name, type }) => `"${name}" of ${type} is a relation; name one of its attributes, as in ${name}.id`,

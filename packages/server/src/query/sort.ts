@@ -40,25 +40,31 @@ const writtenKeys = (resolving: Resolving, node: RawNode, path: Path): readonly 
     case 'null':
       return [];
     case 'mixed':
-      refuse(resolving, 'query.mixed-forms', path);
-      return [];
+      return refuseForms(resolving, path);
     case 'text':
       return keysOfText(shape.text, path);
     case 'tree':
+      // an index beside names
+      if ([...shape.members.keys()].some((it) => /^\d+$/.test(it))) return refuseForms(resolving, path);
       return keysOfTree(resolving, shape.members, [], path);
     case 'list': {
       const items = shape.items.map((it) => shapeIn(resolving, it));
-      const form = items[0]?.kind;
+      const kinds = new Set(items.map((it) => it.kind));
+      if (kinds.has('text') && kinds.has('tree')) return refuseForms(resolving, path);
       return items.flatMap((item, i) => {
         const at = [...path, String(i)];
-        if (item.kind !== form) refuse(resolving, 'query.mixed-forms', at);
-        else if (item.kind === 'text') return keysOfText(item.text, at);
-        else if (item.kind === 'tree') return keysOfTree(resolving, item.members, [], at);
-        else refuse(resolving, 'query.expected-names', at);
+        if (item.kind === 'text') return keysOfText(item.text, at);
+        if (item.kind === 'tree') return keysOfTree(resolving, item.members, [], at);
+        refuse(resolving, 'query.expected-text', at);
         return [];
       });
     }
   }
+};
+
+const refuseForms = (resolving: Resolving, path: Path): readonly WrittenKey[] => {
+  refuse(resolving, 'query.sort-forms', path);
+  return [];
 };
 
 /** `kind,author.name:desc`. */
@@ -85,7 +91,10 @@ const keysOfTree = (
     if (shape.kind === 'text') return [{ form: 'tree', segments: here, direction: shape.text, at }];
     if (shape.kind === 'tree' && segments.length < limits.sortStepsMax)
       return keysOfTree(resolving, shape.members, here, at);
-    refuse(resolving, 'query.sort-direction', at, { text: '' });
+    if (shape.kind === 'tree') refuse(resolving, 'query.sort-too-long', at, { max: limits.sortStepsMax });
+    else if (shape.kind === 'mixed') refuse(resolving, 'query.mixed-forms', at);
+    else if (shape.kind === 'list') refuse(resolving, 'query.expected-text', at);
+    else refuse(resolving, 'query.sort-direction', at, { text: '' });
     return [];
   });
 
