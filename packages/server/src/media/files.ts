@@ -213,17 +213,18 @@ export const newFileActions = (storing: Storing): FileActions => {
       if (id === null) return absent();
       const query = searchQuery(search, entryGrammar);
       const answer = await reader.read({ action: 'findOne', type, id, query, form: 'plain' }, contextOf(caller));
-      return !answer.ok && answer.issues[0]?.code === 'http.not-found' ? absent() : answer;
+      return asAbsent(answer, 'media.absent');
     },
     upload: async (request) => {
       const { form: incoming } = request;
       if (!incoming) return refused(issue('media.no-files', []));
       return catchRefusal(() => storing.withForm(incoming, (form) => upload(form, request)));
     },
-    update: (request) => catchRefusal(() => update(request)),
+    update: async (request) => asAbsent(await catchRefusal(() => update(request)), 'media.entity-absent'),
     destroy: async (request) => {
       const { id } = request;
-      return id === null ? absent() : catchRefusal(() => destroy({ ...request, id }));
+      if (id === null) return absent();
+      return asAbsent(await catchRefusal(() => destroy({ ...request, id })), 'media.absent');
     },
   };
 };
@@ -233,6 +234,10 @@ const adminOf = ({ who }: KnownCaller): number | null => (who.kind === 'admin' ?
 const mayPlaceBy = ({ mayPlace, caller: { who } }: FileRequest): boolean => mayPlace ?? who.kind === 'admin';
 
 const absent = (): Result<never> => refused(issue('media.absent', []));
+
+/** A file that the caller may not see is answered like one that does not exist (AD11). */
+const asAbsent = <T>(result: Result<T>, code: 'media.absent' | 'media.entity-absent'): Result<T> =>
+  !result.ok && result.issues[0]?.code === 'http.not-found' ? refused(issue(code, [])) : result;
 
 /** The files of the field `files`. Others would be lost, so they are refused beside them; alone they count as none, as in v4. */
 const filesOf = ({ files }: Form): readonly Received[] => {

@@ -8,6 +8,7 @@ import { type Issue, issue, refuse, refuseAll } from '../errors.js';
 import { limits } from '../limits.js';
 import type { EntryType, Model } from '../model/model.js';
 import type { ChangeGate, GovernedEntry } from '../query/selection.js';
+import { findSourceOf } from './create.js';
 import { ownMember } from './places.js';
 import type { Data, WriteRequest } from './request.js';
 import { findEntry, type Write } from './writing.js';
@@ -20,7 +21,8 @@ export const governed = async (write: Write, gate: ChangeGate): Promise<Write> =
     await checkStored(write, request.id, 'delete', gate);
     return write;
   }
-  if (request.action === 'create' && request.source) await checkStored(write, request.source.id, 'update', gate);
+  if (request.action === 'create' && request.source)
+    await checkStored(write, (await findSourceOf(write, request.source.id)).id, 'update', gate);
   const stored =
     request.action === 'update' || (type.kind === 'single' && !request.source)
       ? await checkStored(write, request.action === 'update' ? request.id : null, 'update', gate)
@@ -57,7 +59,8 @@ const checkStored = async (
   const entry = { creatorId: await creatorOf(type, found.id, write), locale: found.locale };
   if (gate.covers(action, type, entry)) return entry;
   // an entry that they may not see is as good as none
-  return refuse(issue(gate.covers('read', type, entry) ? 'http.forbidden' : 'http.not-found', []));
+  if (gate.covers('read', type, entry)) return refuse(issue('http.forbidden', []));
+  return refuse(issue(write.request.action === 'create' ? 'locale.no-entry' : 'http.not-found', []));
 };
 
 const creatorOf = async ({ table }: EntryType, id: number, { session, dialect }: Write): Promise<number | null> => {

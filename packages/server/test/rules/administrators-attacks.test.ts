@@ -390,6 +390,49 @@ describe.each(dialects)('the answer to a write of an administrator on %s', (dial
   });
 });
 
+describe.each(dialects)('an administrator of files of their own on %s', (dialect) => {
+  const notice = 'api::notice.notice';
+  const it_ = useAdmins(dialect, {
+    permissions: {
+      editor: [
+        { action: 'read', subject: film, fields: ['title', 'credit.portrait'] },
+        { action: 'read', subject: notice, fields: ['text'], locales: ['en'] },
+        { action: 'create', subject: notice, fields: ['text'], locales: ['fr'] },
+        { action: 'update', subject: notice, fields: ['text'], locales: ['en'] },
+        { action: 'plugin::upload.read', conditions: own },
+        { action: 'plugin::upload.assets.update', conditions: own },
+      ],
+    },
+  });
+  const [mine, other, absent] = [2, 1, 99999];
+  const ask = (name: AdminName, method: string, url: string, body?: object) =>
+    it_().askAs(name, method, url, body === undefined ? {} : { body });
+
+  it('AD11: is told of others as of files that do not exist', async () => {
+    const answers = async (id: number) =>
+      Promise.all([
+        ask('bea', 'GET', `/api/upload/files/${id}`),
+        ask('bea', 'POST', `/api/upload?id=${id}`, { fileInfo: { name: 'x' } }),
+        ask('bea', 'DELETE', `/api/upload/files/${id}`),
+      ]);
+    const told = (all: readonly TestAnswer[]) => all.map(({ status, body }) => [status, body]);
+    expect(told(await answers(other))).toEqual(told(await answers(absent)));
+  });
+
+  it('AD12: is told of entries in other locales as of entries that do not exist', async () => {
+    const { world } = it_();
+    await world.insert('i18n_locale', [{ id: 101, code: 'fr', name: 'French' }]);
+    const inFrench = async (id: number) => {
+      const { status, body } = await ask('bea', 'POST', `/api/notices/${id}/localizations`, {
+        text: 'b',
+        locale: 'fr',
+      });
+      return [status, body];
+    };
+    expect(await inFrench(3)).toEqual(await inFrench(absent));
+  });
+});
+
 describe.each(dialects)('an administrator where components have hooks of their own on %s', (dialect) => {
   const it_ = useAdmins(dialect, { permissions: { editor }, people: { hooks: idleHooks } });
 
