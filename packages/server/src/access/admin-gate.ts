@@ -5,9 +5,11 @@ import {
   type Attribute,
   type EntryType,
   FILE_UID,
+  FOLDER_UID,
   type Model,
   ROLE_UID,
   systemScalar,
+  typeOf,
   type Uid,
   USER_UID,
 } from '../model/model.js';
@@ -31,6 +33,9 @@ export const newAdminGate = (rights: Rights, version: string, model: Model): Gat
     // responses never list the users of a role, for any caller (AC16)
     if (type.uid === ROLE_UID && attribute.kind === 'link' && attribute.target === USER_UID && use === 'populate')
       return false;
+    // other than media, files of a folder come with no entry: they are those of the library (AD11)
+    if (type.uid === FOLDER_UID && attribute.kind === 'link' && attribute.target === FILE_UID)
+      return bounds.entries(typeOf(model, FILE_UID), 'root') === null;
     if (use !== 'write' && !bounds.hasField('read', type, attribute)) return false;
     return attribute.kind !== 'link' || reaches(attribute.target);
   };
@@ -95,18 +100,18 @@ const intersection = (all: readonly Fields[]): Fields => {
   const bounded = all.filter((it) => it !== null);
   if (all.length > 0 && bounded.length === 0) return null;
   const names = new Set(bounded.flatMap((it) => [...it]));
-  return new Set([...names].filter((name) => bounded.every((it) => covers(it, name))));
+  return new Set([...names].filter((name) => bounded.every((it) => hasName(it, name))));
 };
 
-/** `seo` covers `seo.metaTitle`, not the other way round. */
-const covers = (fields: ReadonlySet<string>, name: string): boolean => {
+/** Whether a name, dotted if it is one in components, is among the fields: `seo` has `seo.metaTitle`, not the other way round. */
+const hasName = (fields: ReadonlySet<string>, name: string): boolean => {
   const steps = name.split('.');
   return steps.some((_step, i) => fields.has(steps.slice(0, i + 1).join('.')));
 };
 
 /** Whether a name, or one of the names in it, is among the fields. */
 const touches = (fields: ReadonlySet<string>, name: string): boolean =>
-  covers(fields, name) || [...fields].some((it) => it.startsWith(`${name}.`));
+  hasName(fields, name) || [...fields].some((it) => it.startsWith(`${name}.`));
 
 /** A component in a content type: the dotted name of the attribute that holds it, `*` for a place that fields do not divide. */
 interface Occurrence {

@@ -2,13 +2,11 @@
 import { sql } from 'kysely';
 import { bug, catchRefusal, hintAt, type Issue, issue, type Result, refuse, refused, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
-import { FILE_UID, type LinkPath, type Model, typeOf } from '../model/model.js';
+import { FILE_UID, FOLDER_UID, type LinkPath, type Model, typeOf } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { type Db, type Dialect, type Rows, readRows, type Statement, type Tx } from '../sql/dialect.js';
 import type { Writer } from '../write/apply.js';
 import type { Session } from '../write/session.js';
-
-export const FOLDER_UID = 'plugin::upload.folder';
 
 export interface MediaFolder {
   readonly id: number;

@@ -6,6 +6,7 @@ import type { ScalarRules, ScalarTypeName } from './attributes.js';
 export type Uid = string;
 
 export const FILE_UID = 'plugin::upload.file';
+export const FOLDER_UID = 'plugin::upload.folder';
 export const USER_UID = 'plugin::users-permissions.user';
 export const ROLE_UID = 'plugin::users-permissions.role';
 export const ADMIN_UID = 'admin::user';

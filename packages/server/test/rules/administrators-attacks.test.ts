@@ -408,6 +408,21 @@ describe.each(dialects)('an administrator of files of their own on %s', (dialect
   const ask = (name: AdminName, method: string, url: string, body?: object) =>
     it_().askAs(name, method, url, body === undefined ? {} : { body });
 
+  it('AD11: sees no others through folders', async () => {
+    await it_().world.update('files', mine, 'created_by_id', admins.bea);
+    const made = await ask('ada', 'POST', '/_dovetail/folders', { name: 'Shared' });
+    const folder = (made.body as { data: { id: number } }).data.id;
+    for (const id of [mine, other]) await ask('ada', 'POST', `/api/upload?id=${id}`, { fileInfo: { folder } });
+    const files = (name: AdminName) =>
+      ask(name, 'GET', '/api/upload/files?fields=name&populate[folder][populate][files][fields]=name');
+    expect((await files('ada')).text).toContain('"poster.png"');
+    const seen = await files('bea');
+    expect([seen.status, seen.body]).toMatchObject([200, [{ id: mine, folder: { id: folder } }]]);
+    expect(seen.text).not.toContain('"files"');
+    const filtered = await ask('bea', 'GET', '/api/upload/files?filters[folder][files][name][$contains]=poster');
+    expect([filtered.status, filtered.text]).toEqual([400, expect.stringContaining('is not available')]);
+  });
+
   it('AD11: is told of others as of files that do not exist', async () => {
     const answers = async (id: number) =>
       Promise.all([

@@ -1,9 +1,8 @@
 /** `strapi.plugin('upload').service('upload')`: stores files with their rows, those that code has in memory too. */
 import path from 'node:path';
-import { FOLDER_UID } from '../../media/folders.js';
 import { extensionOf, mediaTypeOf, newHash } from '../../media/naming.js';
 import { kilobytes } from '../../media/prepare.js';
-import { FILE_UID } from '../../model/model.js';
+import { FILE_UID, FOLDER_UID } from '../../model/model.js';
 import type { EntityParams } from '../data/entity-service.js';
 import { opening, receivedFiles, withStaged } from '../data/files.js';
 import { isMembers, type Members } from '../loading/parts.js';
