@@ -104,7 +104,7 @@ const intersection = (all: readonly Fields[]): Fields => {
 };
 
 /** Whether a name, dotted if it is one in components, is among the fields: `seo` has `seo.metaTitle`, not the other way round. */
-const hasName = (fields: ReadonlySet<string>, name: string): boolean => {
+export const hasName = (fields: ReadonlySet<string>, name: string): boolean => {
   const steps = name.split('.');
   return steps.some((_step, i) => fields.has(steps.slice(0, i + 1).join('.')));
 };

@@ -1,5 +1,6 @@
 /** Routes of the media library for administrators, beside the content API (UP17, UP18). */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
+import { hasName } from '../access/admin-gate.js';
 import type { Callers, KnownCaller } from '../access/caller.js';
 import type { Rights, Rule } from '../access/rights.js';
 import { issue, ok, type Result, refused } from '../errors.js';
@@ -62,8 +63,12 @@ export const addLibraryPaths = (app: FastifyInstance, { library, callers }: Libr
       const isOpen = ({ isOwn }: Rule): boolean => !isOwn || file?.adminId === rights.adminId;
       if (id === null || !file || !rights.rulesOfAction('plugin::upload.read').some(isOpen))
         return refused(issue('media.absent', []));
-      // entries of types of which they may see only some are not looked at one by one
-      const uses = (await library.uses(id)).filter(({ type }) => rights.rulesOf('read', type).some(coversAll));
+      // entries of types of which they may see only some are not looked at one by one; an attribute that they may not read tells of none
+      const uses = (await library.uses(id)).filter(({ type, attribute }) =>
+        rights
+          .rulesOf('read', type)
+          .some((it) => coversAll(it) && (it.fields === null || hasName(it.fields, attribute))),
+      );
       return ok({ data: uses.slice(0, limits.usesMax), meta: { total: uses.length } });
     }),
   } satisfies Record<string, RouteHandlerMethod>);

@@ -446,6 +446,19 @@ describe.each(dialects)('an administrator of files of their own on %s', (dialect
     };
     expect(await inFrench(3)).toEqual(await inFrench(absent));
   });
+
+  it('AD10, UP18: is told of uses in attributes that they may read', async () => {
+    await it_().world.update('files', mine, 'created_by_id', admins.bea);
+    const uses = async (name: AdminName) =>
+      (await ask(name, 'GET', `/_dovetail/files/${mine}/uses`)).body as {
+        data: readonly { attribute: string }[];
+        meta: object;
+      };
+    const all = await uses('ada');
+    expect(all.data.map((it) => it.attribute)).toEqual(expect.arrayContaining(['stills', 'credit.portrait']));
+    const data = all.data.filter((it) => it.attribute === 'credit.portrait');
+    expect(await uses('bea')).toEqual({ data, meta: { total: data.length } });
+  });
 });
 
 describe.each(dialects)('an administrator where components have hooks of their own on %s', (dialect) => {
