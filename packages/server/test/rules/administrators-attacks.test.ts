@@ -1,4 +1,5 @@
 /** Attempts of administrators to read or write what their roles do not let them (AD9 to AD15), and of others to be one (AD3). */
+import bcrypt from '@node-rs/bcrypt';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Handlers } from '../../src/handlers/handlers.js';
@@ -7,6 +8,7 @@ import { readRows } from '../../src/sql/dialect.js';
 import {
   type AdminName,
   type AdminPermission,
+  adminPassword,
   admins,
   newAdminWorld,
   studio,
@@ -14,6 +16,7 @@ import {
 } from '../world/administrators.js';
 import { bearer } from '../world/people.js';
 import { newTestDeps, type TestAnswer, testServerOf } from '../world/server.js';
+import { newSmallWorld } from '../world/small.js';
 import { idleHooks } from '../world/v4-hooks.js';
 import { dialects, type Entry } from '../world/world.js';
 
@@ -458,6 +461,48 @@ describe.each(dialects)('an administrator of files of their own on %s', (dialect
     expect(all.data.map((it) => it.attribute)).toEqual(expect.arrayContaining(['stills', 'credit.portrait']));
     const data = all.data.filter((it) => it.attribute === 'credit.portrait');
     expect(await uses('bea')).toEqual({ data, meta: { total: data.length } });
+  });
+});
+
+describe.each(dialects)('a localized single type on %s', (dialect) => {
+  it('AD12: gets no new locale made of one that the administrator may not see', async () => {
+    const own = { pluginOptions: { i18n: { localized: true } } };
+    const attributes = { text: { type: 'string', ...own }, code: { type: 'string' } };
+    const world = await newSmallWorld(dialect, { types: { page: { kind: 'singleType', ...own, attributes } } });
+    try {
+      await world.insert(
+        'i18n_locale',
+        ['en', 'de', 'fr'].map((code, i) => ({ id: i + 1, code })),
+      );
+      // none in the default locale
+      await world.insert('pages', [{ id: 1, text: 'Geheim', code: 'a secret', locale: 'de' }]);
+      const account = { email: 'bea@example.org', password: bcrypt.hashSync(adminPassword, { cost: 4 }) };
+      await world.insert('admin_users', [{ id: 2, firstname: 'bea', ...account, is_active: true, blocked: false }]);
+      await world.insert('admin_roles', [{ id: 2, name: 'Editor', code: 'strapi-editor' }]);
+      await world.insert('admin_users_roles_links', [{ user_id: 2, role_id: 2, role_order: 1 }]);
+      const permission = {
+        subject: 'api::page.page',
+        properties: JSON.stringify({ fields: ['text', 'code'], locales: ['fr'] }),
+        conditions: '[]',
+      };
+      const actions = ['read', 'create', 'update'].map((it) => `plugin::content-manager.explorer.${it}`);
+      await world.insert(
+        'admin_permissions',
+        actions.map((action, i) => ({ id: i + 1, action, ...permission })),
+      );
+      await world.insert(
+        'admin_permissions_role_links',
+        actions.map((_action, i) => ({ permission_id: i + 1, role_id: 2, permission_order: i + 1 })),
+      );
+      const signedIn = await world.send('POST', '/admin/login', { ...account, password: adminPassword });
+      const { token } = (signedIn.body as { data: { token: string } }).data;
+      const data = { text: 'Texte', locale: 'fr' };
+      const made = await world.send('POST', '/api/page/localizations', data, bearer(token));
+      expect([made.status, made.text]).toEqual([404, expect.not.stringContaining('a secret')]);
+      expect(await world.rows('pages')).toHaveLength(1);
+    } finally {
+      await world.close();
+    }
   });
 });
 
