@@ -50,7 +50,7 @@ export const addLibraryPaths = (app: FastifyInstance, { library, callers }: Libr
     return made.ok ? ok({ data: made.value }) : made;
   };
   addPath(app, FOLDERS, {
-    GET: route('read', async () => ok({ data: await folders.find() })),
+    GET: route('read', async (_request, _id, rights) => ok({ data: await folders.find(countedBy(rights)) })),
     POST: route('assets.create', ({ body }) => inData(folders.create(body))),
   } satisfies Record<string, RouteHandlerMethod>);
   addPath(app, `${FOLDERS}/:id`, {
@@ -79,5 +79,9 @@ const mayManage = ({ rights }: KnownCaller, permission: string): Result<Rights> 
   rights?.rulesOfAction(`plugin::upload.${permission}`).some(({ isOwn }) => !isOwn || permission === 'read')
     ? ok(rights)
     : refused(issue('http.forbidden', []));
+
+/** Whose files count: their own, if they may see no others (AD11); null for all. */
+const countedBy = (rights: Rights): number | null =>
+  rights.rulesOfAction('plugin::upload.read').some(coversAll) ? null : rights.adminId;
 
 const coversAll = ({ isOwn, locales }: Rule): boolean => !isOwn && locales === null;

@@ -21,7 +21,8 @@ export interface MediaFolder {
 }
 
 export interface FolderActions {
-  find(): Promise<readonly MediaFolder[]>;
+  /** @param creator the administrator whose files are counted; null for all files. */
+  find(creator: number | null): Promise<readonly MediaFolder[]>;
   /** @param body `{ name, parent? }`. */
   create(body: unknown): Promise<Result<MediaFolder>>;
   /** Renames and moves it, with all that it holds. @param body of `create`, where both are optional. */
@@ -58,7 +59,10 @@ export const newFolderActions = ({ db, model, writer, own }: FolderDeps): Folder
   };
 
   return {
-    find: async () => foldersOf(await db.read(() => readRows(statement))),
+    find: async (creator) =>
+      foldersOf(
+        await db.read(() => readRows(creator === null ? statement : foldersStatement(model, dialect, creator))),
+      ),
 
     create: (body) =>
       change(async (folders, session) => {
@@ -128,13 +132,15 @@ const linkOf = (name: 'parent' | 'files', model: Model): LinkPath => {
   return attribute.path;
 };
 
-const foldersStatement = (model: Model, dialect: Dialect): Statement => {
+const foldersStatement = (model: Model, dialect: Dialect, creator: number | null = null): Statement => {
   const parent = linkOf('parent', model);
   const files = linkOf('files', model);
+  const theirs = (id: number) =>
+    sql` and ${sql.ref(`l.${files.to}`)} in (select id from ${sql.table(typeOf(model, FILE_UID).table)} where created_by_id = ${dialect.bind('id', id)})`;
   return dialect.compile(sql`
     select f.id, f.name, f.path, f.path_id,
       (select min(${sql.ref(`p.${parent.to}`)}) from ${sql.table(parent.table)} p where ${sql.ref(`p.${parent.from}`)} = f.id),
-      (select count(*) from ${sql.table(files.table)} l where ${sql.ref(`l.${files.from}`)} = f.id)
+      (select count(*) from ${sql.table(files.table)} l where ${sql.ref(`l.${files.from}`)} = f.id${creator === null ? sql`` : theirs(creator)})
     from ${sql.table(typeOf(model, FOLDER_UID).table)} f order by f.id`);
 };
 

@@ -411,7 +411,7 @@ describe.each(dialects)('an administrator of files of their own on %s', (dialect
   const ask = (name: AdminName, method: string, url: string, body?: object) =>
     it_().askAs(name, method, url, body === undefined ? {} : { body });
 
-  it('AD11: sees no others through folders', async () => {
+  it('AD11: sees no others through folders, and counts none', async () => {
     await it_().world.update('files', mine, 'created_by_id', admins.bea);
     const made = await ask('ada', 'POST', '/_dovetail/folders', { name: 'Shared' });
     const folder = (made.body as { data: { id: number } }).data.id;
@@ -422,6 +422,9 @@ describe.each(dialects)('an administrator of files of their own on %s', (dialect
     const seen = await files('bea');
     expect([seen.status, seen.body]).toMatchObject([200, [{ id: mine, folder: { id: folder } }]]);
     expect(seen.text).not.toContain('"files"');
+    const counted = async (name: AdminName) => (await ask(name, 'GET', '/_dovetail/folders')).body;
+    expect(await counted('ada')).toMatchObject({ data: [{ id: folder, files: 2 }] });
+    expect(await counted('bea')).toMatchObject({ data: [{ id: folder, files: 1 }] });
     const filtered = await ask('bea', 'GET', '/api/upload/files?filters[folder][files][name][$contains]=poster');
     expect([filtered.status, filtered.text]).toEqual([400, expect.stringContaining('is not available')]);
   });
