@@ -26,8 +26,9 @@ export const newSingleFlight = <T>(): SingleFlight<T> => {
 };
 
 /**
- * Shares a computation only among calls made before it began, so that no caller gets a result older than its call. It
- * begins when everything that has arrived at the process is read, so all requests that came together share it.
+ * Shares a computation only among calls made before it began, so that no caller gets a result older than its call. It begins in the
+ * second turn of the event loop from now: what has arrived is read in the first, and in the second what clients have sent when they were
+ * answered in the first, so that more of them share it.
  */
 export const shareNext = <T>(compute: () => Promise<T>): (() => Promise<T>) => {
   let isRunning = false;
@@ -35,8 +36,7 @@ export const shareNext = <T>(compute: () => Promise<T>): (() => Promise<T>) => {
   let begin: () => void;
   const end = (): void => {
     isRunning = false;
-    // those that wait for the next one are joined by what arrived together with the end of this one
-    if (next) setImmediate(begin);
+    if (next) afterTwoTurns(begin);
   };
   return () => {
     if (next) return next;
@@ -47,9 +47,13 @@ export const shareNext = <T>(compute: () => Promise<T>): (() => Promise<T>) => {
         compute().then(resolve, reject).finally(end);
       };
     });
-    if (!isRunning) setImmediate(begin);
+    if (!isRunning) afterTwoTurns(begin);
     return next;
   };
+};
+
+const afterTwoTurns = (work: () => void): void => {
+  setImmediate(() => setImmediate(work));
 };
 
 /**

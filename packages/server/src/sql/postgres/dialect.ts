@@ -266,7 +266,8 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   bind,
   bindSlot: (kind, slot) => fromText(kind, sql`${slotParameter(kind, slot)}::text`),
   ...postgresBinding,
-  held: (kind, value) => (kind === 'decimal' && value !== null ? Number(twoPlaces().format(`${Number(value)}`)) : value),
+  held: (kind, value) =>
+    kind === 'decimal' && value !== null ? Number(twoPlaces().format(`${Number(value)}`)) : value,
   insertRows: insertAll,
   comparable: (_kind, column) => column,
   isOdd: () => null,
