@@ -42,4 +42,8 @@ export const isByAdministrator = ({ administrator, headers }: FastifyRequest): b
   administrator !== null && headers.authorization === administrator && asOf(headers) === undefined;
 
 export const isAnsweredPastCode = (request: FastifyRequest): boolean =>
-  isByAdministrator(request) && request.routeOptions.config.pastCode?.(request.params as PathParams) === true;
+  isByAdministrator(request) && isOfContent(request);
+
+/** Whether it is a route of content, whoever asks. */
+export const isOfContent = ({ routeOptions: { config }, params }: FastifyRequest): boolean =>
+  config.pastCode?.(params as PathParams) === true;

@@ -54,6 +54,8 @@ const files = {
     ${allowing}
     const actions = ['find', 'findOne', 'create', 'update', 'createLocalization'];
     await allow('public', actions.flatMap((it) => ['${page}.' + it, 'api::draft.draft.' + it]));
+    await allow('public', ['plugin::users-permissions.auth.register']);
+    await allow('authenticated', ['${page}.createLocalization']);
     for (const code of ['en', 'de', 'fr']) await strapi.plugin('i18n').service('locales').create({ code, name: code });
     strapi.seen = [];
     strapi.after = [];
@@ -74,6 +76,13 @@ interface Code {
   /** Ids of updated entries, as events tell them. */
   changed: number[];
   change: ((data: Members) => unknown) | undefined;
+  readonly requestContext: {
+    get(): {
+      readonly state: { readonly user?: Row };
+      readonly request: { readonly url: string };
+      readonly params: object;
+    };
+  };
   readonly entityService: {
     create(uid: string, params: { readonly data: object }): Promise<Row>;
     findOne(uid: string, id: number, params?: object): Promise<Row>;
@@ -326,6 +335,30 @@ describe.each(dialects)('hooks of localized types on %s', (dialect) => {
       status: 400,
       body: { error: { message: 'localizations: add localizations by POST to …/localizations' } },
     });
+  });
+
+  it('know the request that makes a new locale, and who sends it', async () => {
+    const { jwt, user } = (
+      await served.json('POST', '/api/auth/local/register', {
+        username: 'ada',
+        email: 'ada@example.org',
+        password: 'secret12',
+      })
+    ).body as { readonly jwt: string; readonly user: Row };
+    const id = await newEntry();
+    const asked: unknown[] = [];
+    strapi.change = () => {
+      const { state, request, params } = strapi.requestContext.get();
+      asked.push([state.user?.id, request.url, params]);
+    };
+    const url = `/api/pages/${id}/localizations`;
+    const { status } = await served.json(
+      'POST',
+      url,
+      { title: 'eins', locale: 'de' },
+      { authorization: `Bearer ${jwt}` },
+    );
+    expect([status, asked]).toEqual([200, [[user.id, url, { id: String(id) }]]]);
   });
 
   it('hear after a new locale which others there are', async () => {

@@ -33,7 +33,7 @@ import { claimsAdministrator, isReading } from '../credentials.js';
 import { asksForV5 } from '../forms.js';
 import type { Origins, OriginsOf } from '../headers.js';
 import type { LogLeftOut } from '../left-out.js';
-import { isAnsweredPastCode, isByAdministrator } from '../past-code.js';
+import { isAnsweredPastCode, isByAdministrator, isOfContent } from '../past-code.js';
 import { sendIssues } from '../respond.js';
 import { methods } from '../routes.js';
 import { searchOf, targetOf } from '../target.js';
@@ -205,8 +205,8 @@ export const addProjectCode = async (
     await found.route.introduce(ctx);
   };
 
-  /** The same for an administrator whom the server answers past the routes of the project; hooks may ask who it is. */
-  const introduceAdministrator = async (ctx: Koa.Context, { params, routeOptions }: FastifyRequest): Promise<void> => {
+  /** The same where the server answers past the routes of the project; hooks may ask who it is. */
+  const introduceCaller = async (ctx: Koa.Context, { params, routeOptions }: FastifyRequest): Promise<void> => {
     contexts.route(ctx, params as Record<string, string>, routeOptions.url!);
     try {
       const { rights } = await native.authenticate(ctx, null);
@@ -309,9 +309,10 @@ export const addProjectCode = async (
     const found = codeRouteOf(request, code.table);
     const isCode = found !== null || code.globals.length > 0 || isOtherMethod(request, pathname, code);
     if (pathname.startsWith('/_health')) done();
-    else if (!isCode && !isReading(request.method) && isAnsweredPastCode(request)) letPass(request, reply, done);
+    else if (!isCode && isReading(request.method)) done();
+    else if (!isCode && isOfContent(request)) letPass(request, reply, done);
     else if (!isCode) {
-      if (!isReading(request.method)) explainFaults(request, askedBy(request));
+      explainFaults(request, askedBy(request));
       done();
     } else if (isOfApi(found) && asksForV5(request.headers)) sendIssues(reply, [issue('http.format-of-code', [])]);
     else handle(request, reply, { pathname, found, goOn: done });
@@ -332,7 +333,7 @@ export const addProjectCode = async (
     reply.raw.statusCode = 200;
     const asked = askedBy(request);
     explainFaults(request, asked);
-    introduceAdministrator(ctx, request).then(
+    introduceCaller(ctx, request).then(
       () => inRequest(ctx, goOn),
       (fault: unknown) => sendFault(fault, asked, reply),
     );
@@ -368,7 +369,8 @@ export const addProjectCode = async (
       const isPastCode = isAnsweredPastCode(request);
       const route = isPastCode ? null : anyRouteOf(request, code.table);
       try {
-        await (isPastCode ? introduceAdministrator(ctx, request) : introduce(ctx, route));
+        const isUnrouted = isPastCode || (!route && isOfContent(request));
+        await (isUnrouted ? introduceCaller(ctx, request) : introduce(ctx, route));
       } catch (fault) {
         hasAnswered = false;
         throw fault;
