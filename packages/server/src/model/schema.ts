@@ -232,7 +232,7 @@ const readCustomField = (keys: Keys, customFields: CustomFields): ScalarTypeName
   if (type !== undefined) return type;
   keys.notes.fault(
     keys.at('customField'),
-    `"${name}" is not a known custom field${orNearest(name, Object.keys(all))}; add the type that its plugin registers to the configuration, such as customFields: { ${JSON.stringify(name)}: "string" }`,
+    `"${name}" is not a known custom field${orNearest(name, Object.keys(all))}; add the type that it is registered with (strapi.customFields.register, in its plugin or in src/index) to the configuration: for a text, customFields: { ${JSON.stringify(name)}: "string" }`,
   );
   return null;
 };

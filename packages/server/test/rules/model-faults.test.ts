@@ -172,7 +172,7 @@ describe('schema files', () => {
       'a custom field that nobody knows',
       { x: { type: 'customField', customField: 'plugin::score.stars' } },
       'attributes.x.customField',
-      '"plugin::score.stars" is not a known custom field; add the type that its plugin registers to the configuration, such as customFields: { "plugin::score.stars": "string" }',
+      '"plugin::score.stars" is not a known custom field; add the type that it is registered with (strapi.customFields.register, in its plugin or in src/index) to the configuration: for a text, customFields: { "plugin::score.stars": "string" }',
     ],
     [
       'a custom field with a slip',
