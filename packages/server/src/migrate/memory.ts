@@ -20,6 +20,9 @@ export interface RememberedType {
   readonly secrets?: readonly string[];
 }
 
+/** A uid ends in the singular name. */
+export const singularOf = (uid: Uid): string => /[^.]*$/.exec(uid)![0];
+
 /** The row of the settings table with Dovetail's memory. */
 const MODEL_KEY = 'dovetail_model';
 /** That of v4, which holds content types as their schema files declare them, but no components. */
@@ -138,7 +141,7 @@ const memoryOfV4 = (schemas: JsonObject): Memory =>
       if (!isJsonObject(schema) || uid.startsWith('admin::')) return [];
       const info = isJsonObject(schema['info']) ? schema['info'] : {};
       const attributes = isJsonObject(schema['attributes']) ? schema['attributes'] : {};
-      const singular = textIn(info, 'singularName') ?? /[^.]*$/.exec(uid)![0];
+      const singular = textIn(info, 'singularName') ?? singularOf(uid);
       const type: RememberedType = {
         kind: schema['kind'] === 'singleType' ? 'single' : 'collection',
         table: textIn(schema, 'collectionName') ?? singular,

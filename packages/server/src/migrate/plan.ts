@@ -11,7 +11,7 @@ import type { Change, ConvertChange, Step } from './changes.js';
 import { findConversions, findNarrowed, findUniques } from './differences.js';
 import { MigrationFault } from './faults.js';
 import { findLeftOvers, type LeftOver, labelOf } from './leftovers.js';
-import { type Memory, readMemory } from './memory.js';
+import { type Memory, readMemory, singularOf } from './memory.js';
 import { findMoved } from './moved.js';
 import { type NewNames, newNames, type Planned, stepWithNewNames, typePairs, type Work } from './names.js';
 import { stepsOfRenames } from './renames.js';
@@ -130,7 +130,7 @@ const formerType = async (
   { survey, memory, model }: Pick<Work, 'survey' | 'memory' | 'model'>,
 ): Promise<TypeRename> => {
   const known = memory[from];
-  const singular = known?.singular ?? /[^.]*$/.exec(from)![0];
+  const singular = known?.singular ?? singularOf(from);
   const named = given ?? known?.table;
   if (named !== undefined) return { from, to, table: named, singular };
   const layout = tablesOf(model);

@@ -7,7 +7,7 @@ import type { Uid } from '../model/model.js';
 import { isJsonObject, type JsonObject } from '../model/schema.js';
 import type { Dialect, Sql } from '../sql/dialect.js';
 import type { Change, Step } from './changes.js';
-import type { Memory, RememberedType } from './memory.js';
+import { type Memory, type RememberedType, singularOf } from './memory.js';
 import { countRows, type Survey } from './survey.js';
 
 interface Work {
@@ -173,7 +173,7 @@ export const renameInMemory = (memory: Memory, changes: readonly Change[]): Memo
   const uids = changes.filter((it) => it.change === 'rename type');
   const moved = uids.map((it) => [it.to, types[it.from]] as const);
   for (const { from } of uids) delete types[from];
-  for (const [to, type] of moved) if (type) types[to] = type;
+  for (const [to, type] of moved) if (type) types[to] = { ...type, singular: singularOf(to) };
   for (const [uid, type] of Object.entries(types)) {
     const words = (what: string): string =>
       what

@@ -190,6 +190,33 @@ describe.each(dialects)('on %s', (dialect) => {
     ]);
   });
 
+  it('a type is renamed again before it was served, and keeps its links and parts', async () => {
+    const everything = '?populate[tags]=*&populate[seo][populate]=*&populate[zone][populate]=*&populate[cover]=*';
+    const { body: shown } = await changing.server.get(`/api/posts${everything}`);
+    rename();
+    await migrateIn(changing.dir, changing.database.db, asked);
+    for (const it of ['src/api/article', 'src/components/other'])
+      fs.rmSync(path.join(changing.dir, it), { recursive: true });
+    changing.write(before);
+    const back = (it: string): string => it.split('=').reverse().join('=');
+    const { added } = await migrateIn(changing.dir, changing.database.db, {
+      renameType: asked.renameType.map(back),
+      rename: [
+        'post.title=titel',
+        'post.path=slug',
+        'post.labels=tags',
+        'post.meta=seo',
+        'post.parts=zone',
+        'post.pictures=cover',
+        'tag.articles=posts',
+        'shared.seo.metaTitle=metaTitel',
+      ],
+    });
+    expect(added).toEqual({ tables: [], columns: [] });
+    await changing.start({});
+    expect((await changing.server.get(`/api/posts${everything}`)).body).toEqual(shown);
+  });
+
   it('permissions and settings of the administration name it anew', async () => {
     rename();
     await migrateIn(changing.dir, changing.database.db, asked);
