@@ -42,8 +42,26 @@ export const bringUp = async (project: Project, db: Db, logger: Notices): Promis
 };
 
 /** The same for commands, which add nothing and need the tables of the first start. */
-export const requireStarted = async (project: Project, db: Db): Promise<Project> => {
+export const requireStarted = async (project: Project, db: Db): Promise<Project> =>
+  startedProject(project, await compareDatabase(project, db), db);
+
+/** The same for commands that read content: nothing may be missing. */
+export const requireComplete = async (project: Project, db: Db): Promise<Project> => {
   const diff = await compareDatabase(project, db);
+  const started = await startedProject(project, diff, db);
+  const missing = [
+    ...diff.missingTables.map((it) => `table ${it.name}`),
+    ...diff.missingColumns.map((it) => `column ${it.table}.${it.column.name}`),
+  ];
+  if (missing.length === 0) return started;
+  const [first, ...others] = missing;
+  const more = others.length > 0 ? ` (and lacks ${others.length} more)` : '';
+  throw new StartFault(
+    `${db.place} has no ${first} yet${more}. Run start or sync first; if something was renamed, migrate plan.`,
+  );
+};
+
+const startedProject = async (project: Project, diff: TableDiff, db: Db): Promise<Project> => {
   if (diff.missingTables.some((it) => /^(up|strapi)_/.test(it.name)))
     throw new StartFault(`${db.place} has no roles and permissions yet. Run start or sync first.`);
   return withStored(project, await readStored(project.model, diff, db));

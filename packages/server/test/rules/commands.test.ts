@@ -11,6 +11,7 @@ import { explain } from '../../src/cli/commands/explain.js';
 import { environmentSchema, postgresUrl, readConfig } from '../../src/cli/config.js';
 import { openDatabase, openProject } from '../../src/cli/project.js';
 import { StartFault } from '../../src/cli/start-fault.js';
+import { exportContent } from '../../src/cli/transfer/export.js';
 import { tablesOf } from '../../src/model/storage.js';
 import { readRows } from '../../src/sql/dialect.js';
 import type { Index } from '../../src/sql/schema.js';
@@ -170,6 +171,27 @@ describe('read-only commands', () => {
       await database.drop();
     }
   });
+
+  it.each(dialects)(
+    'content that the database has no column for yet is not read, and why is said, on %s',
+    async (dialect) => {
+      const database = await newDatabase(dialect);
+      try {
+        stub(database.env);
+        await printed(() => sync(projectDir, { dryRun: false, publishDrafts: [] }));
+        await database.db.write(async (tx) => {
+          await tx.run(database.db.dialect.compile(sql`alter table films rename column title to titel`));
+        });
+        const fault =
+          / has no column films\.title yet\. Run start or sync first; if something was renamed, migrate plan\.$/;
+        await expect(printed(() => explain(projectDir, url, { json: false }))).rejects.toThrow(fault);
+        await expect(printed(() => exportContent(projectDir, '-', { scope: 'content' }))).rejects.toThrow(fault);
+        await printed(() => listRolesCommand(projectDir, undefined));
+      } finally {
+        await database.drop();
+      }
+    },
+  );
 
   it.each([true, false])(
     'a folder in place of the SQLite file gives a clear message (read only: %s)',

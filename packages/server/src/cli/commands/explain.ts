@@ -16,7 +16,7 @@ import { readDefaultCode } from '../../read/locales.js';
 import { newWindowReader } from '../../read/window.js';
 import { type Db, readRows, type TableRead } from '../../sql/dialect.js';
 import type { CodeRoute } from '../../v4code/requests/routes.js';
-import { requireStarted } from '../layout.js';
+import { requireComplete } from '../layout.js';
 import { countOf, openDatabase, openProject } from '../project.js';
 import { isServedBy, unservedOf } from '../site.js';
 import { StartFault, UsageFault } from '../start-fault.js';
@@ -38,7 +38,7 @@ export const explain = async (
   const project = await openProject(dir);
   const db = await openDatabase(project, { readOnly: true });
   try {
-    const { config, model } = await requireStarted(project, db);
+    const { config, model } = await requireComplete(project, db);
     const routes = routesOf(model, config.api.rest.prefix, unservedOf(project));
     const found = readRouteOf(url, routes);
     const { pathname } = targetOfUrl(url);

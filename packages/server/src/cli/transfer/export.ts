@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { readDefaultCode } from '../../read/locales.js';
 import type { Dialect, JsonField, Snapshot, Sql } from '../../sql/dialect.js';
 import { postgresUrl } from '../config.js';
-import { requireStarted } from '../layout.js';
+import { requireComplete } from '../layout.js';
 import { newProgress } from '../progress.js';
 import { countOf, openDatabase, openProject, type Project } from '../project.js';
 import { StartFault } from '../start-fault.js';
@@ -24,7 +24,7 @@ export const exportContent = async (dir: string, file: string, { scope }: Export
   if (file !== '-' && fs.existsSync(file)) throw new StartFault(`${file} exists already.`);
   const db = await openDatabase(opened, { readOnly: true });
   try {
-    const project = await requireStarted(opened, db);
+    const project = await requireComplete(opened, db);
     const defaultLocale = await db.read(() => readDefaultCode(db.dialect));
     const tables = transferTables(project.model, scope);
     const out = openOutput(file);
