@@ -14,6 +14,8 @@ export interface Moved {
   readonly needs: readonly string[];
   /** The table that the links are in. */
   readonly table: string;
+  /** The one for them, under its former name. */
+  readonly to: string;
 }
 
 interface Search {
@@ -42,6 +44,7 @@ export const findMoved = async ({ survey, former, types }: Search): Promise<read
         steps: stepsOf(table, before, attribute, target === formerType.uid),
         needs: [tableNeed(table)],
         table,
+        to: path.table,
       });
     }
   }

@@ -12,7 +12,7 @@ import { findConversions, findNarrowed, findUniques } from './differences.js';
 import { MigrationFault } from './faults.js';
 import { findLeftOvers, type LeftOver, labelOf } from './leftovers.js';
 import { type Memory, readMemory, singularOf } from './memory.js';
-import { findMoved } from './moved.js';
+import { findMoved, type Moved } from './moved.js';
 import { type NewNames, newNames, type Planned, stepWithNewNames, typePairs, type Work } from './names.js';
 import { stepsOfRenames } from './renames.js';
 import { columnNeed, tableNeed } from './state.js';
@@ -47,11 +47,11 @@ export const compare = (db: Db, versions: Versions, asked: Asked): Promise<Compa
     const renames = await readRenames(survey, memory, model, asked);
     const former = versions.before(renames);
     const work: Work = { survey, db, memory, model, former, renames, asked };
-    requireStored(work);
+    const moved = await findMoved({ survey, former, types: typePairs(work) });
+    requireStored(work, moved);
 
     const diff = withoutNewNames(diffTables(tablesOf(former), survey.catalog, db), model, db.dialect);
     const names = newNames(work);
-    const moved = await findMoved({ survey, former, types: typePairs(work) });
     const isMoved = (it: LeftOver): boolean =>
       it.kind === 'attribute' &&
       moved.some(({ table }) => it.drop.some((step) => step.do === 'drop table' && step.table === table));
@@ -75,13 +75,13 @@ export const compare = (db: Db, versions: Versions, asked: Asked): Promise<Compa
     return {
       changes: [...changesOf(renames, model, former), ...done.map((it) => it.change)],
       steps: [...stepsOfRenames({ renames, former, model }), ...done.flatMap((it) => it.steps)],
-      needs: [...new Set([...needsOf(work), ...done.flatMap((it) => it.needs)])],
+      needs: [...new Set([...needsOf(work, moved), ...done.flatMap((it) => it.needs)])],
       undecided: undecided.map((it) => it.change),
       tolerated: tolerated.map((it) => it.change as ConvertChange),
       candidates: candidates.map((it) => (it.kind === 'attribute' ? { ...it, type: names.uid(it.type) } : it)),
       left: left.filter((it) => !dropped.some((other) => other.left === it)),
       added: {
-        tables: diff.missingTables.map((it) => it.name),
+        tables: diff.missingTables.map((it) => it.name).filter((it) => !isMovedTo(it, moved)),
         columns: diff.missingColumns.map((it) => `${it.table}.${it.column.name}`),
       },
     };
@@ -168,7 +168,7 @@ const requireDistinct = (types: readonly TypeRename[], attributes: readonly Attr
 };
 
 /** The database must have what is renamed. */
-const requireStored = ({ survey, former, model, renames }: Work): void => {
+const requireStored = ({ survey, former, model, renames }: Work, moved: readonly Moved[]): void => {
   for (const { from, to, table } of renames.types)
     if (!survey.hasTable(table)) throw new MigrationFault(`${from} cannot become ${to}: there is no table ${table}.`);
   for (const { type, from, to } of renames.attributes) {
@@ -179,7 +179,7 @@ const requireStored = ({ survey, former, model, renames }: Work): void => {
         ? survey.declared(formerType.table, attribute.column) !== undefined
         : attribute.path.from === 'id'
           ? survey.declared(formerType.table, attribute.path.to) !== undefined
-          : survey.hasTable(attribute.path.table);
+          : survey.hasTable(attribute.path.table) || isMovedTo(attribute.path.table, moved);
     if (isThere) continue;
     const columns = [...(survey.catalog.tables.get(formerType.table)?.keys() ?? [])];
     const place = attribute.kind === 'scalar' ? `${formerType.table}.${attribute.column}` : attribute.path.table;
@@ -188,6 +188,9 @@ const requireStored = ({ survey, former, model, renames }: Work): void => {
     );
   }
 };
+
+/** Links whose sides change places are in the table of the other side, which the move itself needs. */
+const isMovedTo = (table: string, moved: readonly Moved[]): boolean => moved.some((it) => it.to === table);
 
 const isDone = (model: Model, survey: Survey, uid: Uid, name: string): boolean => {
   const type = model.types.get(uid)!;
@@ -206,15 +209,14 @@ const changesOf = ({ types, attributes }: Renames, model: Model, former: Model):
   ...attributes.map((it): Change => ({ change: 'rename attribute', ...it })),
 ];
 
-const needsOf = ({ survey, former, renames }: Work): readonly string[] => [
+const needsOf = ({ survey, former, renames }: Work, moved: readonly Moved[]): readonly string[] => [
   ...renames.types.map((it) => tableNeed(it.table)),
   ...renames.attributes.flatMap(({ type, from }) => {
     const formerType = former.types.get(renames.types.find((it) => it.to === type)?.from ?? type)!;
     const attribute = formerType.attributes.get(from)!;
     if (attribute.kind === 'scalar') return [columnNeed(survey, formerType.table, attribute.column)];
-    return attribute.path.from === 'id'
-      ? [columnNeed(survey, formerType.table, attribute.path.to)]
-      : [tableNeed(attribute.path.table)];
+    if (attribute.path.from === 'id') return [columnNeed(survey, formerType.table, attribute.path.to)];
+    return isMovedTo(attribute.path.table, moved) ? [] : [tableNeed(attribute.path.table)];
   }),
 ];
 

@@ -384,6 +384,61 @@ describe.each(dialects)('on %s', (dialect) => {
     },
   );
 
+  it.each([false, true])(
+    'links stay when the sides of a relation change places and names at once, and those of its types; after a start: %s',
+    async (isStarted) => {
+      const changing = await newChanging(dialect, {
+        [typeFile('tag')]: contentType('tag', {
+          posts: relation('manyToMany', 'api::post.post', { mappedBy: 'tags' }),
+        }),
+        [typeFile('post')]: contentType('post', {
+          tags: relation('manyToMany', 'api::tag.tag', { inversedBy: 'posts' }),
+        }),
+      });
+      try {
+        for (let i = 0; i < 3; i++) await changing.server.send('POST', '/api/tags', { body: { data: {} } });
+        for (const tags of [
+          [3, 1],
+          [2, 3],
+        ])
+          await changing.server.send('POST', '/api/posts', { body: { data: { tags } } });
+        fs.rmSync(path.join(changing.dir, 'src/api/post'), { recursive: true });
+        changing.write({
+          [typeFile('tag')]: contentType('tag', {
+            articles: relation('manyToMany', 'api::article.article', { inversedBy: 'labels' }),
+          }),
+          [typeFile('article')]: contentType('article', {
+            labels: relation('manyToMany', 'api::tag.tag', { mappedBy: 'articles' }),
+          }),
+        });
+        if (isStarted) await changing.start({});
+        const { added } = await migrateIn(changing.dir, changing.database.db, {
+          renameType: ['api::post.post=api::article.article'],
+          rename: ['tag.posts=articles', 'article.tags=labels'],
+        });
+        expect(added).toEqual({ tables: [], columns: [] });
+        await changing.start({});
+        expect((await changing.server.get('/api/articles?populate[labels][fields]=id&sort=id')).body).toMatchObject({
+          data: [
+            { attributes: { labels: { data: [{ id: 3 }, { id: 1 }] } } },
+            { attributes: { labels: { data: [{ id: 2 }, { id: 3 }] } } },
+          ],
+        });
+        expect((await changing.server.get('/api/tags/3?populate[articles][fields]=id')).body).toMatchObject({
+          data: { attributes: { articles: { data: [{ id: 1 }, { id: 2 }] } } },
+        });
+        expect(await planIn(changing.dir, changing.database.db)).toMatchObject({
+          changes: [],
+          left: [],
+          candidates: [],
+          added: { tables: [], columns: [] },
+        });
+      } finally {
+        await changing.close();
+      }
+    },
+  );
+
   it('ST1: names that need quotes, and names that PostgreSQL shortens, are as good as others', async () => {
     const tags = (more: Json = {}): Json => relation('manyToMany', 'api::tag.tag', more);
     const long = (n: number): string => `an${'extremely'.repeat(n)}longattribute`;
