@@ -167,6 +167,10 @@ describe.each(dialects)('export and import on %s', (dialect) => {
     expect(await fault(changed(note, row('"id":9,"count":"x"')))).toMatch(
       new RegExp(`line ${place}: notes.count is of the kind integer, and cannot be "x"$`),
     );
+    for (const text of ['"\\u0000"', '"\\ud800"'])
+      expect(await fault(changed(note, row(`"id":9,"title":${text}`)))).toMatch(
+        new RegExp(`line ${place}: notes.title is of the kind string, and cannot be `),
+      );
     expect(await fault(changed(note, row('"id":9,"titel":"x"')))).toMatch(
       new RegExp(`line ${place}: there is no column notes.titel`),
     );

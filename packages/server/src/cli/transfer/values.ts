@@ -87,7 +87,7 @@ export const imported = (kind: ColumnKind, value: Json): DbValue | undefined => 
       return typeof value === 'boolean' ? value : undefined;
     case 'string':
     case 'text':
-      return typeof value === 'string' && !value.includes('\0') ? value : undefined;
+      return typeof value === 'string' && !value.includes('\0') && value.isWellFormed() ? value : undefined;
     case 'date':
       return typeof value === 'string' && /^-?\d{4,6}-\d\d-\d\d$/.test(value) ? value : undefined;
     case 'time':
