@@ -473,11 +473,22 @@ const fail = (fault: unknown): void => {
   } else if (diskFull.has((fault as NodeJS.ErrnoException).code)) {
     process.stderr.write(`The disk is full: ${(fault as Error).message}\nFree some space and run the command again.\n`);
     process.exit(1);
+  } else if (refusedPlace.has((fault as NodeJS.ErrnoException).code)) {
+    process.stderr.write(`The file system refuses a file or folder: ${(fault as Error).message}\n`);
+    process.exit(1);
   } else throw fault;
 };
 
 /** Codes of the system and of SQLite. */
 const diskFull: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);
+const refusedPlace: ReadonlySet<string | undefined> = new Set([
+  'EACCES',
+  'EPERM',
+  'EROFS',
+  'ENOTDIR',
+  'EISDIR',
+  'EEXIST',
+]);
 
 try {
   await program.parseAsync();

@@ -135,6 +135,19 @@ describe('the command line', () => {
     return log;
   };
 
+  it('files are written into folders that do not exist yet, and a place that cannot be one is named', async () => {
+    makeProject();
+    expect((await run(['sync'])).code).toBe(0);
+    expect(await run(['export', 'new/of/content.ndjson'])).toMatchObject({ code: 0 });
+    expect(await run(['types', '--out', 'new/of/types.ts'])).toMatchObject({ code: 0 });
+    expect(fs.readdirSync(path.join(dir, 'new/of')).sort()).toEqual(['content.ndjson', 'types.ts']);
+    for (const args of [['export'], ['types', '--out'], ['backup', '--out']]) {
+      const { code, said } = await run([...args, 'new/of/types.ts/under/it']);
+      expect(said).toMatch(/^The file system refuses a file or folder: \w+: .*types\.ts\/under.*'\n$/);
+      expect(code).toBe(1);
+    }
+  });
+
   it('start stops in order as soon as it says that it serves, and whether or not its log is read', async () => {
     makeProject();
     expect(await logOfStart()).toContain('serving ');

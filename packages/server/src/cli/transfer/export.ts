@@ -65,6 +65,7 @@ interface Output {
 
 const openOutput = (file: string): Output => {
   const part = `${file}.part`;
+  if (file !== '-') fs.mkdirSync(path.dirname(path.resolve(file)), { recursive: true });
   const stream = file === '-' ? process.stdout : fs.createWriteStream(part, { mode: 0o600 });
   let fault: Error | null = null;
   stream.on('error', (it) => {
