@@ -473,7 +473,7 @@ const fail = (fault: unknown): void => {
   } else if (diskFull.has((fault as NodeJS.ErrnoException).code)) {
     process.stderr.write(`The disk is full: ${(fault as Error).message}\nFree some space and run the command again.\n`);
     process.exit(1);
-  } else if (refusedPlace.has((fault as NodeJS.ErrnoException).code)) {
+  } else if (refusedPlace.has((fault as NodeJS.ErrnoException).code) && 'path' in (fault as object)) {
     process.stderr.write(`The file system refuses a file or folder: ${(fault as Error).message}\n`);
     process.exit(1);
   } else throw fault;
