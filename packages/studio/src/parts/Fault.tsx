@@ -19,6 +19,7 @@ export const Fault = ({ fault, onRetry }: { readonly fault: unknown; readonly on
   return (
     <Alert role="alert" color="red" variant="light" icon={<IconAlertTriangle />} title={titleOf(fault)}>
       {isUnreachable(fault) && <Text size="sm">{texts.offlineHint}</Text>}
+      {fault instanceof DovetailError && fault.status === 401 && <Text size="sm">{texts.signedOut}</Text>}
       {fault instanceof DovetailError && fault.status === 403 && <Text size="sm">{texts.forbidden}</Text>}
       {placed.length > 0 && (
         <List size="sm">

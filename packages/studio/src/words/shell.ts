@@ -50,6 +50,7 @@ export const shell = {
     again: 'Try again',
     lost: 'Page not found',
     toStart: 'Go to the start page',
+    signedOut: 'You are no longer signed in. Sign in, then try again.',
     forbidden: 'You do not have permission to do this. Ask an administrator, or sign in with another account.',
   },
   offlineBar: 'You are offline. Changes cannot be saved until you are connected again.',

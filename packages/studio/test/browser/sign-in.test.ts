@@ -58,6 +58,32 @@ describe.each(oneDialect)('signing in on %s', (dialect) => {
     await page.getByRole('button', { name: /Ann Editor/ }).waitFor();
   });
 
+  it('that ends while an entry is edited loses nothing: whoever signs in again finds all edits', async () => {
+    const { open, context } = await studio.visitor();
+    const page = await open('/content/authors/1');
+    const box = (name: string) => page.getByRole('textbox', { name: new RegExp(`^${name}`) });
+    await box('name').fill('Before the end');
+    await context.clearCookies();
+    await page.route('**/api/authors/1*', (route) => {
+      const error = { status: 401, name: 'UnauthorizedError', message: 'Missing or invalid credentials', details: {} };
+      return route.request().method() === 'PUT'
+        ? route.fulfill({ status: 401, json: { data: null, error } })
+        : route.continue();
+    });
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('alert').getByText('You are no longer signed in. Sign in, then try again.').waitFor();
+    await box('bio').fill('After the end');
+    await page.getByRole('banner').getByRole('link', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Leave and keep changes' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    await page.getByLabel('Email').fill(ann.email);
+    await page.getByLabel(/^Password/).fill(ann.password);
+    await page.keyboard.press('Enter');
+    await page.getByText('Your unsaved changes have been restored').waitFor();
+    await expect.poll(() => box('name').inputValue()).toBe('Before the end');
+    await expect.poll(() => box('bio').inputValue()).toBe('After the end');
+  });
+
   it('two tabs share it, also when both are reloaded at once', async () => {
     const { open } = await studio.visitor();
     const tabs = [await open('/'), await open('/map?view=list')];

@@ -82,8 +82,10 @@ export const useSaving = (type: Type, form: EntryForm, dispatch: Dispatch<FormAc
   }, [isChanged, values]);
   const site = { client, model, type };
   const owner = { type, id: entry.id, locale: entry.locale };
+  // whoever has begun it: a session that ends meanwhile leaves the work to nobody else
+  const [user] = useState(() => administrator()?.id ?? null);
   const unsavedKey: UnsavedKey = {
-    user: administrator()?.id ?? null,
+    user,
     type: type.uid,
     id: entry.id,
     locale: entry.locale,
