@@ -80,6 +80,9 @@ export const content = {
     /** Of the browser's tab. */
     page: (name: string, type: string, isUnsaved: boolean) =>
       `${isUnsaved ? '* ' : ''}${name.includes(type) ? name : `${name} · ${type}`}`,
+    toList: (name: string) => `Go to ${name}`,
+    notFound: 'Entry not found',
+    notFoundHint: 'It may have been deleted, or you do not have permission to see it.',
     mayNot: 'You have permission to view this entry, but not to edit it.',
     refused: 'The entry was not saved',
   },

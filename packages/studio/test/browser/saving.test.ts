@@ -160,9 +160,36 @@ describe.each(oneDialect)('saving on %s', (dialect) => {
     await page.goto('/studio/content/authors/1');
     await settled(page);
     await duplicate();
-    await page.getByRole('button', { name: 'Discard it and duplicate' }).click();
+    await page.getByRole('button', { name: 'Discard it and continue' }).click();
     await page.getByText('Unsaved copy').waitFor();
     await expect.poll(() => textbox(page, 'name').inputValue()).not.toBe('A new one, not saved');
+  });
+
+  it('edits of an entry that somebody else has deleted go on in a new one', async () => {
+    const { body } = await studio.send('POST', '/api/authors', {
+      data: { name: 'Soon gone', email: 'soon@example.org' },
+    });
+    const { id } = (body as { data: { id: number } }).data;
+    const page = await studio.open(`/content/authors/${id}`);
+    await textbox(page, 'bio').fill('Not to be lost');
+    expect((await studio.send('DELETE', `/api/authors/${id}`)).status).toBe(200);
+    await save(page);
+    await page.getByRole('alert').getByText('This entry no longer exists').waitFor();
+    await page.getByRole('button', { name: 'Continue as a new entry' }).click();
+    await page.waitForURL(/\/authors\/new/);
+    await page.getByText('Your unsaved changes have been restored').waitFor();
+    await expect.poll(() => textbox(page, 'bio').inputValue()).toBe('Not to be lost');
+    await save(page);
+    await page.waitForURL(/\/authors\/\d+$/);
+    const stored = await attributesOf(studio, `authors/${page.url().split('/').at(-1)}`);
+    expect(stored).toMatchObject({ name: 'Soon gone', bio: 'Not to be lost' });
+    // what is gone, or is no number, says so and leads on
+    for (const address of [`${id}`, `${id}/articles`, 'abc']) {
+      await page.goto(`/studio/content/authors/${address}`);
+      await page.getByRole('heading', { level: 1, name: 'Entry not found' }).waitFor();
+      await page.getByRole('link', { name: 'Go to Authors' }).waitFor();
+    }
+    await accessible(page);
   });
 
   it('whoever signs out is asked about unsaved work, and none of it is left to whoever comes next', async () => {

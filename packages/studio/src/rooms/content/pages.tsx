@@ -5,7 +5,7 @@ import { EmptyState } from '../../parts/EmptyState.js';
 import { useModel } from '../../server/queries.js';
 import { words } from '../../words/index.js';
 import { shownTypes } from './Content.js';
-import { EntryPage } from './entry/EntryPage.js';
+import { EntryNotFound, EntryPage } from './entry/EntryPage.js';
 import { ListPage } from './list/ListPage.js';
 import { searchOf } from './list/list-state.js';
 import { RelationPage } from './relations/RelationPage.js';
@@ -47,8 +47,8 @@ export const OneEntryPage = () => {
   const { locale } = searchOf(useSearch({ strict: false }) as Readonly<Record<string, unknown>>);
   const isNew = id === 'new';
   if (type?.kind === 'single') return <RelationPage typeName={nameOf(type)} id={null} path={id} />;
-  if (type === null || (!isNew && !/^\d+$/.test(id)))
-    return <EmptyState level={1} title={texts.unknown} text={texts.unknownHint} />;
+  if (type === null) return <EmptyState level={1} title={texts.unknown} text={texts.unknownHint} />;
+  if (!isNew && !/^\d+$/.test(id)) return <EntryNotFound type={type} />;
   return <EntryPage key={`${type.uid} ${id}`} type={type} id={isNew ? null : Number(id)} locale={locale ?? null} />;
 };
 
@@ -56,8 +56,8 @@ export const OneEntryPage = () => {
 export const OneRelationPage = () => {
   const { type = '', id = '', field = '', _splat: below = '' } = useParams({ strict: false }) as Params;
   const rest = below === '' ? field : `${field}/${below}`;
-  const isSingle = useType()?.kind === 'single';
-  if (isSingle) return <RelationPage typeName={type} id={null} path={`${id}/${rest}`} />;
-  if (!/^\d+$/.test(id)) return <EmptyState level={1} title={texts.unknown} text={texts.unknownHint} />;
+  const found = useType();
+  if (found?.kind === 'single') return <RelationPage typeName={type} id={null} path={`${id}/${rest}`} />;
+  if (found !== null && !/^\d+$/.test(id)) return <EntryNotFound type={found} />;
   return <RelationPage typeName={type} id={Number(id)} path={rest} />;
 };

@@ -1,11 +1,14 @@
 /** One entry, or the one of a single type: its form. */
 import { Alert, Anchor, Group, Stack, Text, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { DovetailError } from 'dovetail-client';
 import { useEffect, useMemo, useReducer } from 'react';
 import { collectiveName, entryName } from '../../../model/entry-name.js';
 import { nameOf, type Type } from '../../../model/model.js';
+import { EmptyState } from '../../../parts/EmptyState.js';
 import { Fault } from '../../../parts/Fault.js';
 import { Instant } from '../../../parts/Instant.js';
+import { ButtonLink } from '../../../parts/links.js';
 import { Waiting } from '../../../parts/Waiting.js';
 import { useModel } from '../../../server/queries.js';
 import { useLocale } from '../../../shell/choices.js';
@@ -17,6 +20,7 @@ import { isUnchanged, type StoredEntry } from '../form/entry.js';
 import { formOf, isDirty, reduceForm } from '../form/entry-form.js';
 import { type Fields, formAttributes } from '../form/fields.js';
 import { formLocale } from '../locales.js';
+import { listAddress } from '../relations/entry-address.js';
 import { StateBadge } from '../StateBadge.js';
 import { SaveBar } from '../saving/SaveBar.js';
 import { useEntry } from './use-entry.js';
@@ -36,9 +40,23 @@ export const EntryPage = ({ type, id, locale: wished }: EntryPageProps) => {
   const barLocale = useLocale();
   const locale = formLocale(model, type, wished ?? barLocale);
   const { data, error, refetch } = useEntry(type, id, locale);
+  if (isNotFound(error)) return <EntryNotFound type={type} />;
   if (error) return <Fault fault={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Waiting rows={10} />;
   return <EntryEditor key={`${type.uid} ${id ?? locale}`} type={type} entry={data} />;
+};
+
+export const isNotFound = (fault: unknown): boolean => fault instanceof DovetailError && fault.status === 404;
+
+export const EntryNotFound = ({ type }: { readonly type: Type }) => {
+  usePageTitle(texts.notFound);
+  return (
+    <EmptyState level={1} title={texts.notFound} text={texts.notFoundHint}>
+      <ButtonLink to={listAddress(type) as '/content'} variant="default">
+        {texts.toList(collectiveName(type))}
+      </ButtonLink>
+    </EmptyState>
+  );
 };
 
 const EntryEditor = ({ type, entry }: { readonly type: Type; readonly entry: StoredEntry }) => {

@@ -10,6 +10,7 @@ import { useModel } from '../../../server/queries.js';
 import { useLocale } from '../../../shell/choices.js';
 import { usePageTitle } from '../../../shell/page-title.js';
 import { words } from '../../../words/index.js';
+import { EntryNotFound, isNotFound } from '../entry/EntryPage.js';
 import { useEntry } from '../entry/use-entry.js';
 import type { StoredEntry } from '../form/entry.js';
 import { formOf, isDirty, reduceForm } from '../form/entry-form.js';
@@ -51,6 +52,7 @@ const Relation = (props: RelationProps) => {
   const { type, id, path } = props;
   const locale = formLocale(useModel(), type, useLocale());
   const { data, error, refetch } = useEntry(type, id, locale, path);
+  if (isNotFound(error)) return <EntryNotFound type={type} />;
   if (error) return <Fault fault={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Waiting />;
   return <RelationEditor key={`${type.uid} ${id ?? locale} ${path}`} {...props} entry={data} />;

@@ -12,7 +12,7 @@ import type { Saving } from './use-saving.js';
 const texts = words.relations.saving;
 
 export const Notice = ({
-  saving: { outcome, duplicate },
+  saving,
   type,
   form,
 }: {
@@ -21,6 +21,7 @@ export const Notice = ({
   readonly form: EntryForm;
 }) => {
   const navigate = useNavigate();
+  const { outcome } = saving;
   if (outcome === null) return <div role="status" />;
   switch (outcome.kind) {
     case 'saved':
@@ -87,10 +88,21 @@ export const Notice = ({
             >
               {texts.openOccupied}
             </Button>
-            <Button size="compact-sm" variant="default" onClick={() => void duplicate(true)}>
+            <Button size="compact-sm" variant="default" onClick={() => void saving[outcome.by](true)}>
               {texts.replaceOccupied}
             </Button>
           </Group>
+        </Alert>
+      );
+    case 'gone':
+      return (
+        <Alert role="alert" color="red" variant="light" title={texts.gone}>
+          <Text size="sm">{texts.goneHint}</Text>
+          {type.kind === 'collection' && type.may.create && (
+            <Button mt="xs" size="compact-sm" variant="default" onClick={() => void saving.renew()}>
+              {texts.renew}
+            </Button>
+          )}
         </Alert>
       );
     case 'contested':

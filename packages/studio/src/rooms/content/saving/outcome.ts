@@ -13,8 +13,10 @@ export type Outcome =
   | { readonly kind: 'unpublished' }
   /** After a clash: what was chosen is in the form, not saved yet. */
   | { readonly kind: 'chosen' }
-  /** A copy would take the place of a new entry that is not saved. */
-  | { readonly kind: 'occupied' }
+  /** What was to be done would take the place of a new entry that is not saved. */
+  | { readonly kind: 'occupied'; readonly by: 'duplicate' | 'renew' }
+  /** The entry was deleted, or may not be seen any more. */
+  | { readonly kind: 'gone' }
   /** These lists were changed by somebody else, and wait for a decision. */
   | { readonly kind: 'contested'; readonly lists: readonly PendingList[] }
   /** These fields hold what cannot be sent. */

@@ -14,6 +14,7 @@ import { readEntry, type StoredEntry } from '../form/entry.js';
 import { bodyOfForm, type EntryForm, type FormAction, isDirty } from '../form/entry-form.js';
 import { type FieldPath, type Fields, newFields } from '../form/fields.js';
 import { mergeFields } from '../form/merge.js';
+import { copyOfFields } from '../form/parts.js';
 import { entryAddress, listAddress } from '../relations/entry-address.js';
 import { listsKey } from '../relations/source.js';
 import { pathOf } from '../requests.js';
@@ -56,6 +57,8 @@ export interface Saving {
   readonly unpublish: () => Promise<void>;
   /** @param isReplacing whether the copy may take the place of a new entry that is not saved. */
   readonly duplicate: (isReplacing?: boolean) => Promise<void>;
+  /** What is in the form becomes a new entry that is not saved: its own is gone. */
+  readonly renew: (isReplacing?: boolean) => Promise<void>;
   readonly remove: () => Promise<void>;
   /** @param isCopy whether the new entry begins with the text of this one. */
   readonly localize: (locale: string, isCopy: boolean) => Promise<void>;
@@ -131,6 +134,8 @@ export const useSaving = (type: Type, form: EntryForm, dispatch: Dispatch<FormAc
   };
   const refused = async (found: unknown): Promise<void> => {
     if (found instanceof DovetailError && found.status === 412) return meet();
+    if (found instanceof DovetailError && found.status === 404 && entry.id !== null)
+      return setOutcome({ kind: 'gone' });
     if (found instanceof DovetailError && found.status === 400) {
       dispatch({ kind: 'refused', faults: found.faults, message: found.message });
       // an entry beside which another was put may be gone: the list is read again
@@ -235,21 +240,26 @@ export const useSaving = (type: Type, form: EntryForm, dispatch: Dispatch<FormAc
     });
   };
 
+  const newKey: UnsavedKey = { ...unsavedKey, id: null };
+  const openNew = (origin: Unsaved['origin'], values: Fields): void => {
+    const begun = { origin, at: Date.now(), version: null, isUndecided: false, base: newFields(type), values };
+    if (!keepUnsaved(newKey, begun)) throw new Error(words.relations.saving.cannotCopy);
+    open(entryAddress(type, { id: null }), { locale: entry.locale });
+  };
   const duplicate: Saving['duplicate'] = async (isReplacing = false) => {
-    const key: UnsavedKey = { ...unsavedKey, id: null };
     await act('duplicate', async () => {
-      if (!isReplacing && readUnsaved(key)?.origin === 'form') return setOutcome({ kind: 'occupied' });
-      const values = await copyOf(site, entry);
-      const copy: Unsaved = {
-        origin: 'copy',
-        at: Date.now(),
-        version: null,
-        isUndecided: false,
-        base: newFields(type),
-        values,
-      };
-      if (!keepUnsaved(key, copy)) throw new Error(words.relations.saving.cannotCopy);
-      open(entryAddress(type, { id: null }), { locale: entry.locale });
+      if (!isReplacing && readUnsaved(newKey)?.origin === 'form')
+        return setOutcome({ kind: 'occupied', by: 'duplicate' });
+      openNew('copy', await copyOf(site, entry));
+    });
+  };
+
+  const renew: Saving['renew'] = async (isReplacing = false) => {
+    await act('duplicate', async () => {
+      if (!isReplacing && readUnsaved(newKey)?.origin === 'form') return setOutcome({ kind: 'occupied', by: 'renew' });
+      openNew('form', copyOfFields(model, type, values));
+      flushSync(() => dispatch({ kind: 'discarded' }));
+      forgetUnsaved(unsavedKey);
     });
   };
 
@@ -290,6 +300,7 @@ export const useSaving = (type: Type, form: EntryForm, dispatch: Dispatch<FormAc
     save,
     unpublish,
     duplicate,
+    renew,
     remove,
     localize,
   };
