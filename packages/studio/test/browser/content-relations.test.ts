@@ -246,4 +246,12 @@ describe.each(oneDialect)('relations of every kind on %s', (dialect) => {
     await row(0).waitFor();
     await accessible(page);
   });
+
+  it('the page of a list fits a narrow screen, though the name of its entry is one long word', async () => {
+    const { id } = await send(studio, 'POST', 'exhibits', { name: 'x'.repeat(250) });
+    const narrow = await studio.visitor({ viewport: { width: 360, height: 740 } });
+    const page = await narrow.open(`/content/exhibits/${id}/pieces`);
+    await page.getByRole('heading', { level: 1, name: /^pieces of x+$/ }).waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+  });
 });

@@ -58,6 +58,9 @@ const Relation = (props: RelationProps) => {
   return <RelationEditor key={`${type.uid} ${id ?? locale} ${path}`} {...props} entry={data} />;
 };
 
+/** The name of an entry may be one long word. */
+const brokenAnywhere = { overflowWrap: 'anywhere', whiteSpace: 'normal' } as const;
+
 const RelationEditor = ({ type, id, path, attribute, entry }: RelationProps & { readonly entry: StoredEntry }) => {
   const [form, dispatch] = useReducer(reduceForm, entry, formOf);
   const labelId = useId();
@@ -68,12 +71,12 @@ const RelationEditor = ({ type, id, path, attribute, entry }: RelationProps & { 
   usePageTitle(words.content.entry.page(texts.title(name, title), type.displayName, isDirty(form)));
   return (
     <Stack gap="sm">
-      <Breadcrumbs component="nav" aria-label={texts.where}>
+      <Breadcrumbs component="nav" aria-label={texts.where} styles={{ breadcrumb: brokenAnywhere }}>
         <EntryLink to={listAddress(type)}>{collectiveName(type)}</EntryLink>
         <EntryLink to={entryAddress(type, { id }) ?? '/content'}>{title}</EntryLink>
         <Text span>{name}</Text>
       </Breadcrumbs>
-      <Title order={1} id={labelId}>
+      <Title order={1} id={labelId} style={brokenAnywhere}>
         {texts.title(name, title)}
       </Title>
       <SaveBar type={type} form={form} dispatch={dispatch} />
