@@ -223,6 +223,18 @@ describe.each(oneDialect)('forms on %s', (dialect) => {
     expect(await stored(studio, id)).toMatchObject({ name: 'Reed', hour: null });
   });
 
+  it('leads to a fault that is in a collapsed component only', async () => {
+    const id = await make(studio, { name: 'Sedge', bands: [{ __component: 'parts.group', tags: [{ label: 'c' }] }] });
+    const page = await open(studio, id);
+    const label = page.getByRole('textbox', { name: 'label' });
+    await label.fill('much too long for it');
+    await page.getByRole('button', { name: 'Group much' }).click();
+    await label.waitFor({ state: 'detached' });
+    await saveButton(page).click();
+    await expect.poll(() => label.getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => focused(page)).toMatch(/^open-bands_/);
+  });
+
   it('does not send text that is not JSON yet', async () => {
     const id = await make(studio, { name: 'Moss', facts: { a: 1 } });
     const page = await open(studio, id);

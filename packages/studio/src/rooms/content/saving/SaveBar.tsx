@@ -13,6 +13,7 @@ import { words } from '../../../words/index.js';
 import { elementId } from '../fields/form-context.js';
 import { isUnchanged } from '../form/entry.js';
 import { changedNames, type EntryForm, type FormAction, isDirty } from '../form/entry-form.js';
+import type { FieldPath } from '../form/fields.js';
 import { printed } from '../relations/BodyView.js';
 import { entryAddress } from '../relations/entry-address.js';
 import { StateBadge } from '../StateBadge.js';
@@ -184,7 +185,7 @@ const useFaultFocused = ({ faults }: EntryForm, { fault, outcome }: Saving): voi
   const unsendable = outcome?.kind === 'unsendable' ? outcome.fields : null;
   const focusFirst = useEffectEvent(() => {
     const [first] = (unsendable?.map(({ path }) => path) ?? Object.keys(faults))
-      .flatMap((path) => document.getElementById(elementId(path)) ?? [])
+      .flatMap((path) => elementAt(path) ?? [])
       .sort((a, b) => (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
     first?.focus({ preventScroll: true });
     // not below the bar
@@ -195,6 +196,14 @@ const useFaultFocused = ({ faults }: EntryForm, { fault, outcome }: Saving): voi
     if (refused !== null) focusFirst();
   }, [refused]);
 };
+
+/** The field at a path, or what opens the collapsed component that it is in. */
+const elementAt = (path: FieldPath): HTMLElement | null =>
+  path === ''
+    ? null
+    : (document.getElementById(elementId(path)) ??
+      document.getElementById(elementId(path, 'open')) ??
+      elementAt(path.split('/').slice(0, -1).join('/')));
 
 /** A button that is disabled while it works, or a dialog that is gone, takes the focus with it: the bar gets it. */
 const useFocusKept = (type: Type, id: number | null, isIdle: boolean): RefObject<HTMLElement | null> => {
