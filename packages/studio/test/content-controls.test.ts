@@ -18,7 +18,7 @@ import { editMarkdown } from '../src/rooms/content/fields/markdown-edits.js';
 import { numberOfText, textOfNumber } from '../src/rooms/content/fields/number-text.js';
 import { titleOfPart } from '../src/rooms/content/fields/part-titles.js';
 import { freeSlug, slugOf } from '../src/rooms/content/fields/slug.js';
-import { exactText, inexactNumber, withMarks } from '../src/rooms/content/form/digits.js';
+import { exactText, inexactNumber, isSameNumber, withMarks } from '../src/rooms/content/form/digits.js';
 import type { Json } from '../src/rooms/content/form/fields.js';
 import { newPart } from '../src/rooms/content/form/parts.js';
 import { attribute, type } from './made-model.js';
@@ -124,6 +124,26 @@ describe('JSON', () => {
       kind: 'scalar',
       ...(number === null ? { value: JSON.parse(text) } : { value: 'before', unread: text }),
     });
+  });
+
+  it('is the same however it is written', () => {
+    for (const [a, b] of [
+      ['+5', '5'],
+      ['.5', '0.5'],
+      ['5.', '5'],
+      ['0x10', '16'],
+      ['007', '7'],
+      ['1e3', '1000'],
+      ['-0', '0'],
+    ] as const)
+      expect([a, isSameNumber(a, b)]).toEqual([a, true]);
+    for (const [a, b] of [
+      ['-5', '5'],
+      ['.05', '0.5'],
+      ['1.234', '1.23'],
+      ['0x10', '10'],
+    ] as const)
+      expect([a, isSameNumber(a, b)]).toEqual([a, false]);
   });
 
   it('that is read keeps the digits that the server shows', () => {

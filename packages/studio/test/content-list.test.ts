@@ -39,6 +39,8 @@ describe('the address of a list', () => {
     expect(searchOf({ page: '3', size: 7, sort: 4, q: 12, where: [{ on: 1 }, null], other: true })).toEqual({
       q: '12',
     });
+    // the router reads `q=true` as it reads JSON
+    expect([true, false, null, 0].map((q) => searchOf({ q }).q)).toEqual(['true', 'false', 'null', '0']);
     const search = {
       page: 2,
       size: 50,

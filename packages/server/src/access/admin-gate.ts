@@ -14,6 +14,7 @@ import {
   USER_UID,
 } from '../model/model.js';
 import { columnName, joinColumn } from '../model/storage.js';
+import { systemNames } from '../model/system.js';
 import type { ChangeGate, Filter, Gate, Use } from '../query/selection.js';
 import { type EntryAction, mayDo, type Rights, type Rule, rulesFor } from './rights.js';
 
@@ -119,17 +120,6 @@ interface Occurrence {
   readonly path: string;
   readonly isWhole: boolean;
 }
-
-/** Attributes that the server adds, which v4's permissions never name. */
-export const systemNames: ReadonlySet<string> = new Set([
-  'createdAt',
-  'updatedAt',
-  'publishedAt',
-  'createdBy',
-  'updatedBy',
-  'locale',
-  'localizations',
-]);
 
 const newBounds = (rights: Rights, model: Model) => {
   const known = new Map<string, Bounds>();

@@ -3,9 +3,9 @@
  * may everything, so their permissions are left to v4, which writes them anew at each start.
  */
 import { sql } from 'kysely';
-import { systemNames } from '../access/admin-gate.js';
 import { SUPER_ADMIN } from '../access/rights.js';
 import type { EntryType, Model } from '../model/model.js';
+import { systemNames } from '../model/system.js';
 import type { Dialect, Sql, Tx } from '../sql/dialect.js';
 import { type AdminRoleRow, readAdminRolesInside } from './rows.js';
 

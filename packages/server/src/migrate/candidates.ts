@@ -4,6 +4,7 @@ import { never } from '../errors.js';
 import { type ScalarTypeName, scalarTypes } from '../model/attributes.js';
 import type { Attribute, EntryType, Model, Uid } from '../model/model.js';
 import { tablesOf } from '../model/storage.js';
+import { systemNames } from '../model/system.js';
 import type { LeftAttribute, LeftOver, Remains } from './leftovers.js';
 import { attributesOf, describeAttribute, type Memory } from './memory.js';
 import { countRows, countValues, matches, type Survey } from './survey.js';
@@ -39,7 +40,8 @@ const attributeCandidates = async ({ survey, model, memory, left }: Search): Pro
   const found: Candidate[] = [];
   for (const type of model.types.values()) {
     const gone = left.filter(
-      (it): it is LeftAttribute => it.kind === 'attribute' && it.type === type.uid && it.values > 0,
+      (it): it is LeftAttribute =>
+        it.kind === 'attribute' && it.type === type.uid && it.values > 0 && !systemNames.has(it.attribute),
     );
     if (gone.length === 0) continue;
     const fresh: Attribute[] = [];

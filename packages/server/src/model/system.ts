@@ -18,6 +18,17 @@ export const systemAttributes = (type: Bare): readonly (ScalarAttribute | LinkAt
   ];
 };
 
+/** Their names: v4's permissions never name them, and nothing else is renamed to them or from them. */
+export const systemNames: ReadonlySet<string> = new Set([
+  'createdAt',
+  'updatedAt',
+  'publishedAt',
+  'createdBy',
+  'updatedBy',
+  'locale',
+  'localizations',
+]);
+
 const creatorLink = ({ table }: Bare, name: string): LinkAttribute => ({
   kind: 'link',
   name,

@@ -1,9 +1,9 @@
 /** Writes an entry and reads the response in the same transaction. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '../access/access.js';
-import { systemNames } from '../access/admin-gate.js';
 import { bug, catchRefusal, issue, type Result, refuse, unwrap } from '../errors.js';
 import type { Attribute, EntryType } from '../model/model.js';
+import { systemNames } from '../model/system.js';
 import type { LeftOut } from '../query/lenient.js';
 import { objectQuery } from '../query/objects.js';
 import { type QuerySource, shapeOf } from '../query/raw.js';

@@ -526,6 +526,22 @@ describe.each(dialects)('on %s', (dialect) => {
   });
 });
 
+describe.each(dialects)('what the server adds, on %s', (dialect) => {
+  it('is no former name of an attribute', async () => {
+    const files = (attributes: Json, localized: boolean): Files => ({
+      [typeFile('post')]: contentType('post', attributes, { pluginOptions: { i18n: { localized } } }),
+    });
+    const changing = await newChanging(dialect, files({ title: { type: 'string' } }, true));
+    try {
+      expect((await changing.server.send('POST', '/api/posts', { body: { data: { title: 'a' } } })).status).toBe(200);
+      changing.write(files({ title: { type: 'string' }, place: { type: 'string' } }, false));
+      expect(await planIn(changing.dir, changing.database.db)).toMatchObject({ candidates: [] });
+    } finally {
+      await changing.close();
+    }
+  });
+});
+
 const existing = (dialect: string, table: string): string =>
   dialect === 'sqlite'
     ? `select name from sqlite_master where name = '${table}'`

@@ -9,7 +9,7 @@ const MARK = '\u{F0D0E}number ';
 /** Digits without zeros at the ends, and the power of ten of the last one. */
 const exactOf = (number: string): string => {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? [];
+    /^\+?(-?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? [];
   const digits = (whole + fraction).replace(/^0+/, '');
   const kept = digits.replace(/0+$/, '');
   if (kept === '') return '0';
@@ -19,8 +19,10 @@ const exactOf = (number: string): string => {
 /** Whether a number reads back as it is written. */
 const isExact = (number: string): boolean => exactOf(number) === exactOf(String(Number(number)));
 
-/** Whether two texts are the same number. */
-export const isSameNumber = (a: string, b: string): boolean => exactOf(a) === exactOf(b);
+/** Whether two texts are the same number: `+5`, `.5` and `0x10` too, which the server reads as numbers. */
+export const isSameNumber = (a: string, b: string): boolean => exactOf(decimal(a)) === exactOf(decimal(b));
+
+const decimal = (text: string): string => (/^0[xob]/i.test(text) ? String(Number(text)) : text);
 
 /** The first number of a JSON text that cannot be held; null for none. */
 export const inexactNumber = (json: string): string | null =>

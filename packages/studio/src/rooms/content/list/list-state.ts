@@ -45,8 +45,8 @@ export const searchOf = (given: Readonly<Record<string, unknown>>): ListSearch =
     ...(Number.isSafeInteger(page) && Number(page) > 1 ? { page: Number(page) } : {}),
     ...(sizes.includes(Number(size)) && Number(size) !== SIZE ? { size: Number(size) } : {}),
     ...(typeof sort === 'string' && sort !== '' ? { sort } : {}),
-    // the router reads digits as a number
-    ...((typeof q === 'string' && q !== '') || typeof q === 'number' ? { q: String(q) } : {}),
+    // the router reads digits as a number, and some words as other values
+    ...(q === undefined || q === '' || (typeof q === 'object' && q !== null) ? {} : { q: String(q) }),
     ...(state === 'draft' || state === 'published' ? { state } : {}),
     ...(conditions.length > 0 ? { where: conditions } : {}),
     ...(any === true && conditions.length > 1 ? { any } : {}),
