@@ -151,7 +151,7 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
       const [, plugin = '', local = ''] = /^plugin::([^.]+)\.(.+)$/.exec(name) ?? [];
       return plugin === '' ? make('services', name)?.members : plugins.service(plugin, local);
     },
-    // a policy may be named without its api, a middleware not
+    // v4 lets only policies be named without their api
     policy: (name, namespace) => named('policies', name, namespace),
     middleware: (name, namespace) => {
       const found = named('middlewares', name, namespace);
