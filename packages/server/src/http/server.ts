@@ -287,9 +287,9 @@ const newFramework = (
   return { app, handler };
 };
 
-/** Nobody undoes another coding than `chunked` (RQ16). */
-const isPlainlyTransferred = ({ headers: { 'transfer-encoding': coding } }: http.IncomingMessage): boolean =>
-  coding === undefined || coding.toLowerCase() === 'chunked';
+/** Nobody undoes another coding than `chunked` (RQ16). Where that is not the last one, the body has no end, and the request is malformed. */
+const isPlainlyTransferred = ({ headers: { 'transfer-encoding': coding = '' } }: http.IncomingMessage): boolean =>
+  !/,\s*chunked\s*$/i.test(coding);
 
 /** Other methods are a 501 (RQ16). */
 const implemented: ReadonlySet<string> = new Set([...methods, 'HEAD', 'OPTIONS']);
