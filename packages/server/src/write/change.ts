@@ -24,7 +24,7 @@ import type { DbValue } from '../sql/dialect.js';
 import { entryIdOf, idOf, isObject, isObjectOrList, namesEntry } from './ids.js';
 import { hiddenTargets, type MorphChange, parseMorph } from './morphs.js';
 import type { Moves, Position } from './order.js';
-import { type Comparison, compareAll } from './patterns.js';
+import { compareAll, comparingLater, type Matches } from './patterns.js';
 import { ownMember } from './places.js';
 
 type Path = readonly string[];
@@ -159,12 +159,20 @@ export const parseChange = (
   type: EntryType,
   context: ParseContext,
 ): ParsedBody => {
-  const issues: Issue[] = [];
-  const leftOut: LeftOut[] = [];
-  const parser = newParser(context, issues, leftOut);
-  const change = parser.object(data, type, [], { isNew: context.action === 'create', depth: 0 });
-  if (issues.length <= limits.issuesMax) issues.push(...compareAll(parser.comparisons));
-  return { change, issues, leftOut };
+  const parseWith = (matches: Matches): ParsedBody => {
+    const issues: Issue[] = [];
+    const leftOut: LeftOut[] = [];
+    const parser = newParser(context, matches, issues, leftOut);
+    const change = parser.object(data, type, [], { isNew: context.action === 'create', depth: 0 });
+    return { change, issues, leftOut };
+  };
+  const { matches, comparisons } = comparingLater();
+  const parsed = parseWith(matches);
+  if (comparisons.length === 0) return parsed;
+  const { mismatched, slow } = compareAll(comparisons);
+  // once more, for issues in the order of the attributes
+  const body = mismatched.size === 0 ? parsed : parseWith((regex, text) => !mismatched.has(`${regex} ${text}`));
+  return slow === null ? body : { ...body, issues: [...body.issues, slow] };
 };
 
 interface Place {
@@ -176,14 +184,11 @@ interface Place {
 
 const newParser = (
   { model, gate, draft, strict, format, inherited, isOfCode, hashes }: ParseContext,
+  matches: Matches,
   issues: Issue[],
   leftOut: LeftOut[],
 ) => {
   let partsLeft: number = limits.partsMax;
-  const comparisons: Comparison[] = [];
-  /** They are compared together, once all of the body is parsed. */
-  const matchesLater = (regex: string, text: string, path: Path): boolean =>
-    comparisons.push({ regex, text, path }) > 0;
   /** Whether there are already more faults than a response lists, so that further parsing is pointless. */
   const isHopeless = (): boolean => issues.length > limits.issuesMax;
   const report = (...found: readonly Issue[]): void => {
@@ -282,7 +287,7 @@ const newParser = (
     }
     if (isSecretType(attribute.type) && typeof value === 'string' && hashes.has(value))
       return [{ attribute, value, path }];
-    const parsed = scalarTypes[attribute.type].parseJson(value, { rules, path, draft, matches: matchesLater });
+    const parsed = scalarTypes[attribute.type].parseJson(value, { rules, path, draft, matches });
     if (parsed.ok) return [{ attribute, value: parsed.value, path }];
     report(...(isSecretType(attribute.type) ? parsed.issues.map(untold) : parsed.issues));
     return [];
@@ -520,7 +525,7 @@ const newParser = (
     return component;
   };
 
-  return { object, comparisons };
+  return { object };
 };
 
 /** Null for a required attribute, worded as in v4: by type where v4 does so (ER4). */

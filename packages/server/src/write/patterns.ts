@@ -3,34 +3,48 @@ import vm from 'node:vm';
 import once from 'lodash/once.js';
 import { type Issue, issue } from '../errors.js';
 import { limits } from '../limits.js';
+import type { ValueCheck } from '../model/attributes.js';
 
-/** A text of a body that a pattern must match. */
-export interface Comparison {
+/** Whether the text, which is at the path, matches the pattern. */
+export type Matches = NonNullable<ValueCheck['matches']>;
+
+interface Comparison {
   readonly regex: string;
   readonly text: string;
   readonly path: readonly string[];
 }
 
-/** The issues of all texts of a body; one that cannot be compared in time ends the list. */
-export const compareAll = (comparisons: readonly Comparison[]): readonly Issue[] => {
-  const issues: Issue[] = [];
-  let compared = 0;
-  const compare = (): void => {
-    for (const { regex, text, path } of comparisons) {
-      if (!new RegExp(regex).test(text)) issues.push(issue('body.regex', path, { regex }));
-      compared += 1;
-    }
-  };
-  if (comparisons.every((it) => isLinear.test(it.regex))) compare();
-  else if (!endsInTime(compare)) {
-    const { path, regex } = comparisons[compared]!;
-    issues.push(issue('body.regex-slow', path, { regex }));
-  }
-  return issues;
+/** Compares at once what cannot take long; the rest is noted, and counts as matching. */
+export const comparingLater = (): { readonly matches: Matches; readonly comparisons: readonly Comparison[] } => {
+  const comparisons: Comparison[] = [];
+  const matches: Matches = (regex, text, path) =>
+    isLinear.test(regex) ? new RegExp(regex).test(text) : comparisons.push({ regex, text, path }) > 0;
+  return { matches, comparisons };
 };
 
 /** Begins at the start of the text, and repeats no more than one character: such a pattern needs no watch, which takes some tenths of a millisecond. */
 const isLinear = /^\^[^(|*+?{]*[*+?{]?[^(|*+?{]*$/;
+
+interface Compared {
+  /** Patterns and texts that do not match, with a blank in between. */
+  readonly mismatched: ReadonlySet<string>;
+  /** Where one cannot be compared in time, which ends it. */
+  readonly slow: Issue | null;
+}
+
+export const compareAll = (comparisons: readonly Comparison[]): Compared => {
+  const mismatched = new Set<string>();
+  let compared = 0;
+  const isWhole = endsInTime(() => {
+    for (const { regex, text } of comparisons) {
+      if (!new RegExp(regex).test(text)) mismatched.add(`${regex} ${text}`);
+      compared += 1;
+    }
+  });
+  if (isWhole) return { mismatched, slow: null };
+  const { path, regex } = comparisons[compared]!;
+  return { mismatched, slow: issue('body.regex-slow', path, { regex }) };
+};
 
 /** Whether the work has ended by itself; otherwise it is stopped wherever it is. */
 const endsInTime = (work: () => void): boolean => {
