@@ -97,7 +97,8 @@ describe('another program that writes continuously', () => {
     const shelf = await world.create('shelves', { name: 'shelf' });
     const release = await holdAgainAndAgain(world.env['DATABASE_FILENAME']!);
     try {
-      const writes = Array.from({ length: 250 }, (_none, i) =>
+      // more than there are turns of the other program before a write is given up, and few enough for a slow machine
+      const writes = Array.from({ length: 150 }, (_none, i) =>
         world.send('PUT', `/api/shelves/${shelf}`, { data: { name: `name ${i}` } }),
       );
       const statuses = (await Promise.all(writes)).map((it) => it.status);
@@ -105,7 +106,7 @@ describe('another program that writes continuously', () => {
     } finally {
       await release();
     }
-    expect((await world.read(`/api/shelves/${shelf}`)).attributes['name']).toBe('name 249');
+    expect((await world.read(`/api/shelves/${shelf}`)).attributes['name']).toBe('name 149');
   });
 });
 
