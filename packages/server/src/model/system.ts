@@ -18,7 +18,7 @@ export const systemAttributes = (type: Bare): readonly (ScalarAttribute | LinkAt
   ];
 };
 
-/** Their names: v4's permissions never name them, and nothing else is renamed to them or from them. */
+/** Their names, whatever the type has of them: v4's permissions name none, and none is taken for the former name of an attribute. */
 export const systemNames: ReadonlySet<string> = new Set([
   'createdAt',
   'updatedAt',

@@ -428,7 +428,7 @@ const newParser = (
       if (isEmptied) report(nullIssue(null, isNew, path));
       return [{ attribute, path, isNeeded, hidden, change: { kind: 'set', targets: [] } }];
     }
-    const parsed = parseMorph(attribute, value, path, { model, gate, format });
+    const parsed = parseMorph(attribute, value, path, { model, hidden, format });
     if (!parsed.ok) {
       report(...parsed.issues);
       return [];

@@ -53,14 +53,15 @@ export const targetKey = ({ uid, id }: MorphTarget): string => `${uid} ${id}`;
 
 interface ParseContext {
   readonly model: Model;
-  readonly gate: Gate;
+  /** See `hiddenTargets`. */
+  readonly hidden: ReadonlySet<Uid>;
   readonly format: EntryFormat;
 }
 
 /** The types whose entries the relation may hold, and the caller may not find. */
 export const hiddenTargets = (
   attribute: MorphAttribute,
-  { model, gate }: Pick<ParseContext, 'model' | 'gate'>,
+  { model, gate }: { readonly model: Model; readonly gate: Gate },
 ): ReadonlySet<Uid> => new Set(targetsOf(model, attribute).filter((it) => !gate.reaches(typeOf(model, it))));
 
 /** A value other than null: `{ id, __type }`, for `morphToMany` also a list of them or `connect`, `disconnect`, `set`. */
@@ -141,13 +142,12 @@ const morphTarget = (
   attribute: MorphAttribute,
   value: unknown,
   path: Path,
-  { model, gate, format }: ParseContext,
+  { model, hidden, format }: ParseContext,
 ): Result<MorphTarget> => {
   const id = isObjectOrList(value) && !Array.isArray(value) ? entryIdOf(value, format) : null;
   if (!isObjectOrList(value) || id === null) return refused(issue('relation.morph', path, { value }));
   if (Object.hasOwn(value, 'position')) return refused(issue('relation.morph-position', [...path, 'position']));
   const uid = Object.hasOwn(value, '__type') ? value['__type'] : undefined;
-  const hidden = hiddenTargets(attribute, { model, gate });
   const known = targetsOf(model, attribute).filter((it) => !hidden.has(it));
   if (typeof uid === 'string' && known.includes(uid)) return ok({ uid, id });
   const hint = typeof uid === 'string' ? hintAt(uid, known) : {};
