@@ -1,12 +1,12 @@
 /** One's own name and password, which everybody may change. */
 import { Button, Group, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core';
-import { useDocumentTitle } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { Fault } from '../parts/Fault.js';
 import { NeedsAccount } from '../parts/NeedsAccount.js';
 import { serverSend } from '../server/clients.js';
 import { useAdministrator } from '../server/queries.js';
+import { usePageTitle } from '../shell/page-title.js';
 import { words } from '../words/index.js';
 import { type Administrator, changed } from './session.js';
 
@@ -18,7 +18,7 @@ const save = async (body: object): Promise<void> => {
 };
 
 export const Account = () => {
-  useDocumentTitle(words.shell.pageTitle(texts.title));
+  usePageTitle(texts.title);
   const who = useAdministrator();
   if (who === null) return <NeedsAccount title={texts.title} text={texts.signIn} />;
   return (

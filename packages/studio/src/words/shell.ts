@@ -9,6 +9,7 @@ export const shell = {
   close: 'Close',
   showPassword: 'Show password',
   pageTitle: (page: string) => `${page} · Dovetail`,
+  pageOf: (page: string, room: string) => `${page} · ${room}`,
   locale: 'Locale',
   as: {
     label: 'View as',

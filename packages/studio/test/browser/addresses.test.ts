@@ -20,7 +20,7 @@ describe('every address of the Studio', () => {
   const studio = useStudio('sqlite');
 
   // the harness fails the test on violations of the policy, console errors and statuses of 500 and more
-  it('has one heading of the first level and is accessible, without console errors or violations of the policy', {
+  it('has a name for its tab, one heading of the first level and is accessible, without console errors or violations of the policy', {
     timeout: 600_000,
   }, async () => {
     const { open } = await studio.visitor();
@@ -33,16 +33,26 @@ describe('every address of the Studio', () => {
     });
     await first.close();
     expect(paths).toEqual(expect.arrayContaining(['/', '/map', '/ask', '/content/$type/$id/$field/$', '/sign-in']));
+    const titles: Record<string, string> = {};
     for (const address of [...new Set(paths.map((it) => exampleOf(it).replace(/(.)\/$/, '$1'))), '/nothing/here']) {
       const page = await open(address);
       try {
         await page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' });
         await expect.poll(() => page.locator('h1').count()).toBe(1);
         await accessible(page);
+        titles[address] = await page.title();
       } catch (fault) {
         throw new Error(`at ${address}`, { cause: fault });
       }
       await page.close();
     }
+    expect(Object.keys(titles).filter((it) => titles[it] === 'Dovetail')).toEqual(['/']);
+    expect(titles).toMatchObject({
+      '/access/tokens': 'API tokens · Access · Dovetail',
+      '/account': 'Your account · Dovetail',
+      '/ask': 'Articles · Ask · Dovetail',
+      '/content/articles/1/categories': 'categories of Slack Water · Article · Dovetail',
+      '/nothing/here': 'Page not found · Dovetail',
+    });
   });
 });

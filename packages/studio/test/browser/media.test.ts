@@ -372,7 +372,7 @@ describe.each(oneDialect)('media on %s', (dialect) => {
     await tile(page, 'drawing.svg').click();
     await page.getByRole('img', { name: 'drawing.svg' }).waitFor();
     expect(await page.locator('iframe, object, embed').count()).toBe(0);
-    await expect.poll(() => page.title()).toBe('Media · Dovetail');
+    await expect.poll(() => page.title()).toBe('drawing.svg · Media · Dovetail');
   });
 
   it('is walked and selected with the keyboard; several files are moved and deleted together', async () => {

@@ -1,8 +1,9 @@
 /** Who may do what: roles, users, API tokens, administrators. */
 import { Title } from '@mantine/core';
-import { Link, Outlet } from '@tanstack/react-router';
+import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { NeedsAccount } from '../../parts/NeedsAccount.js';
 import { useAdministrator } from '../../server/queries.js';
+import { usePageTitle } from '../../shell/page-title.js';
 import { words } from '../../words/index.js';
 import styles from './access.module.css';
 
@@ -10,6 +11,9 @@ const texts = words.access;
 const pages = ['roles', 'users', 'tokens', 'administrators'] as const;
 
 export const Access = () => {
+  const { pathname } = useLocation();
+  const page = pages.find((it) => pathname.startsWith(`/access/${it}`));
+  usePageTitle(page === undefined ? texts.title : words.shell.pageOf(texts.pages[page], texts.title));
   if (useAdministrator() === null) return <NeedsAccount title={texts.title} text={texts.signIn} />;
   return (
     <>

@@ -3,10 +3,12 @@ import { ActionIcon, Button, Group, Select, Tooltip, VisuallyHidden } from '@man
 import { useClipboard, useDebouncedValue, useHotkeys } from '@mantine/hooks';
 import { IconArrowBackUp, IconArrowForwardUp, IconCheck, IconEraser, IconLink } from '@tabler/icons-react';
 import { useMemo, useState } from 'react';
-import { nameOf } from '../../model/model.js';
+import { collectiveName } from '../../model/entry-name.js';
+import { nameOf, typeOf } from '../../model/model.js';
 import { EmptyState } from '../../parts/EmptyState.js';
 import { useAdministrator, useModelAs } from '../../server/queries.js';
 import { nameOfAs, useAs } from '../../shell/choices.js';
+import { usePageTitle } from '../../shell/page-title.js';
 import { words } from '../../words/index.js';
 import { AnswerPane } from './AnswerPane.js';
 import { faultsOf, useAnswer } from './answer.js';
@@ -38,6 +40,8 @@ const Room = ({
   readonly model: ReturnType<typeof useModelAs>;
 }) => {
   const { type: uid } = request;
+  const type = typeOf(model, uid);
+  usePageTitle(words.shell.pageOf(type === null ? uid : collectiveName(type), words.shell.rooms.ask));
   const ground = useMemo(() => groundOf(model, uid), [model, uid]);
   const isSignedIn = useAdministrator() !== null;
   const who = nameOfAs(useAs()) ?? (isSignedIn ? words.shell.as.self : words.shell.as.public);

@@ -3,6 +3,7 @@ import { useParams, useSearch } from '@tanstack/react-router';
 import { contentTypes, nameOf, type Type, typeNamed } from '../../model/model.js';
 import { EmptyState } from '../../parts/EmptyState.js';
 import { useModel } from '../../server/queries.js';
+import { usePageTitle } from '../../shell/page-title.js';
 import { words } from '../../words/index.js';
 import { shownTypes } from './Content.js';
 import { EntryNotFound, EntryPage } from './entry/EntryPage.js';
@@ -30,11 +31,16 @@ export const ContentStart = () => {
   return <EmptyState level={1} title={texts.start} text={texts.startHint(count)} />;
 };
 
+const UnknownType = () => {
+  usePageTitle(texts.unknown);
+  return <EmptyState level={1} title={texts.unknown} text={texts.unknownHint} />;
+};
+
 /** `/content/articles`, `/content/homepage`. */
 export const TypePage = () => {
   const type = useType();
   const search = useSearch({ strict: false }) as Readonly<Record<string, unknown>>;
-  if (type === null) return <EmptyState level={1} title={texts.unknown} text={texts.unknownHint} />;
+  if (type === null) return <UnknownType />;
   const state = searchOf(search);
   if (type.kind === 'single') return <EntryPage key={type.uid} type={type} id={null} locale={state.locale ?? null} />;
   return <ListPage key={type.uid} type={type} search={state} />;
@@ -47,7 +53,7 @@ export const OneEntryPage = () => {
   const { locale } = searchOf(useSearch({ strict: false }) as Readonly<Record<string, unknown>>);
   const isNew = id === 'new';
   if (type?.kind === 'single') return <RelationPage typeName={nameOf(type)} id={null} path={id} />;
-  if (type === null) return <EmptyState level={1} title={texts.unknown} text={texts.unknownHint} />;
+  if (type === null) return <UnknownType />;
   if (!isNew && !/^\d+$/.test(id)) return <EntryNotFound type={type} />;
   return <EntryPage key={`${type.uid} ${id}`} type={type} id={isNew ? null : Number(id)} locale={locale ?? null} />;
 };

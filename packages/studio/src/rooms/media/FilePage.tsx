@@ -15,6 +15,7 @@ import { Pairs } from '../../parts/Pairs.js';
 import { Section } from '../../parts/Section.js';
 import { Waiting } from '../../parts/Waiting.js';
 import { useAdministrator } from '../../server/queries.js';
+import { usePageTitle } from '../../shell/page-title.js';
 import { words } from '../../words/index.js';
 import { FileActions } from './FileActions.js';
 import { FileDetails } from './FileDetails.js';
@@ -34,7 +35,9 @@ export const FilePage = () => {
 
 const Loaded = ({ id }: { readonly id: number }) => {
   const { data, error, refetch } = useFile(id);
-  if (error instanceof DovetailError && error.status === 404)
+  const isGone = error instanceof DovetailError && error.status === 404;
+  usePageTitle(isGone ? texts.gone : words.shell.pageOf(data?.file.name ?? `#${id}`, words.shell.rooms.media));
+  if (isGone)
     return (
       <EmptyState title={texts.gone} level={1}>
         <AnchorLink to="/media">{texts.back}</AnchorLink>

@@ -15,6 +15,7 @@ import { noSelection, type Selection } from '../../parts/media/selection.js';
 import { NeedsAccount } from '../../parts/NeedsAccount.js';
 import { Waiting } from '../../parts/Waiting.js';
 import { useAdministrator, useMe } from '../../server/queries.js';
+import { usePageTitle } from '../../shell/page-title.js';
 import { words } from '../../words/index.js';
 import { DeleteDialog, MoveDialog } from './BulkDialogs.js';
 import { FolderActions } from './FolderDialogs.js';
@@ -24,6 +25,7 @@ import { type Moved, useMoving } from './moving.js';
 import styles from './room.module.css';
 
 const texts = words.media;
+const { pageOf, rooms } = words.shell;
 
 export const Media = () => {
   const isSignedIn = useAdministrator() !== null;
@@ -89,6 +91,7 @@ const Room = () => {
   };
   const folder = folders.find((it) => it.id === listing.folder) ?? null;
   const count = selection.ids.size;
+  usePageTitle(folder === null ? rooms.media : pageOf(folder.name, rooms.media));
   return (
     <DraggingContext value={dragging}>
       <div className={folders.length === 0 ? `${styles['room']} ${styles['alone']}` : styles['room']}>

@@ -37,8 +37,13 @@ export const RelationPage = ({ typeName, id, path }: RelationPageProps) => {
   const type = typeNamed(model, typeName);
   const attribute = type && attributeAt(model, type, path);
   if (!type || !attribute || (attribute.kind !== 'relation' && attribute.kind !== 'morph') || !attribute.mayRead)
-    return <EmptyState level={1} title={texts.unknown} />;
+    return <UnknownRelation />;
   return <Relation type={type} id={id} path={path} attribute={attribute} />;
+};
+
+const UnknownRelation = () => {
+  usePageTitle(texts.unknown);
+  return <EmptyState level={1} title={texts.unknown} />;
 };
 
 interface RelationProps {
