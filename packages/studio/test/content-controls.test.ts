@@ -13,7 +13,7 @@ import {
   valueOfInstant,
   zoneName,
 } from '../src/rooms/content/fields/instants.js';
-import { fieldOfText, textOfJson } from '../src/rooms/content/fields/json-text.js';
+import { fieldOfText, repeatedNames, textOfJson } from '../src/rooms/content/fields/json-text.js';
 import { editMarkdown } from '../src/rooms/content/fields/markdown-edits.js';
 import { numberOfText, textOfNumber } from '../src/rooms/content/fields/number-text.js';
 import { titleOfPart } from '../src/rooms/content/fields/part-titles.js';
@@ -107,6 +107,15 @@ describe('JSON', () => {
     expect(fieldOfText('  ', { b: 1 })).toEqual({ kind: 'scalar', value: null });
     expect(textOfJson(null)).toBe('');
     expect(fieldOfText(textOfJson({ a: 'ü' }), null).value).toEqual({ a: 'ü' });
+  });
+
+  it.each([
+    ['{"a": 1, "b": {"a": 2}, "c": [{"a": "a"}, {"a": ":"}]}', []],
+    ['{"a": 1, "b": {"x": 1}, "\\u0061" : 2}', ['a']],
+    ['[{"\\"": 1, "b": {"c": "}", "c": 2}, "\\"": 3}]', ['c', '"']],
+    ['["a", "a", ":"]', []],
+  ])('%s has names twice in an object: %j', (text, names) => {
+    expect(repeatedNames(text)).toEqual(names);
   });
 
   it.each([

@@ -132,6 +132,8 @@ export const content = {
     json: {
       unread: 'This is not valid JSON.',
       tidy: 'Format',
+      repeated: (names: readonly string[]) =>
+        `An object has more than one value for ${names.map((it) => `“${it}”`).join(', ')}. Only the last one is saved.`,
       inexact: (number: string) =>
         `${number} has more digits than the server reads from JSON, and would be stored as another number. Enter it as text, in quotes, or with fewer digits.`,
       keepsDigits: (number: string) =>

@@ -7,7 +7,7 @@ import { isSameJson } from '../form/paths.js';
 import { CodeEditor } from './CodeEditor.js';
 import { describedBy, Framed } from './Framed.js';
 import { elementId } from './form-context.js';
-import { fieldOfText, textOfJson } from './json-text.js';
+import { fieldOfText, repeatedNames, textOfJson } from './json-text.js';
 import type { ScalarProps } from './scalar-control.js';
 
 const texts = words.content.controls.json;
@@ -25,6 +25,7 @@ export const JsonControl = ({ path, field, onChange, readOnly, frame }: ScalarPr
     typed.current = { text: next, field: made };
     onChange(made);
   };
+  const repeated = isTyped && field.unread === undefined ? repeatedNames(text) : [];
   const inexact = field.unread === undefined ? null : inexactIn(field.unread);
   const reason = inexact === null ? texts.unread : texts.inexact(inexact);
   // as it was read, it is kept: only what is changed is sent
@@ -58,6 +59,11 @@ export const JsonControl = ({ path, field, onChange, readOnly, frame }: ScalarPr
         labelledBy={elementId(path, 'label')}
         describedBy={describedBy(path, frame)}
       />
+      {repeated.length > 0 && (
+        <Text size="xs" mt={4} role="status">
+          {texts.repeated(repeated)}
+        </Text>
+      )}
       {isStored && (
         <Text size="xs" mt={4} role="note">
           {texts.keepsDigits(inexact)}
