@@ -26,10 +26,21 @@ const article = type(
     related: relation('api::article.article', true),
     cover: media(),
     updatedAt: { type: 'datetime', operators: ['$gt'], sortable: true },
+    opens: { type: 'time', family: 'time', operators: ['$eq', '$between'] },
+    createdBy: relation('admin::user', false),
   },
   { draftAndPublish: true, localized: true },
 );
-const made = model(article, author);
+const administrator = type(
+  'admin::user',
+  {
+    firstname: { type: 'string', operators: text },
+    lastname: { type: 'string', operators: text },
+    username: { type: 'string', operators: text },
+  },
+  { mainField: 'username' },
+);
+const made = model(article, author, administrator);
 const query = (search: object, columns = ['title']) =>
   decodeURIComponent(encodeQuery(listQuery(made, article, stateOf(searchOf({ ...search })), columns, 'en'))).split('&');
 
@@ -113,6 +124,29 @@ describe('what a list asks', () => {
     expect(searchOf({ where: where.slice(0, 1), any: true })).toEqual({ where: where.slice(0, 1) });
   });
 
+  it('has values with commas where they stand in quotes, and times with seconds', () => {
+    const where = [
+      { on: 'title', operator: '$in', value: 'Oslo,"Bergen, Norway" , 6" nails, "so ""called"" x"' },
+      { on: 'opens', operator: '$eq', value: '10:00' },
+      { on: 'opens', operator: '$between', value: '10:00, 11:30:15' },
+      { on: 'title', operator: '$eq', value: '10:00' },
+      { on: 'createdBy.firstname', operator: '$eq', value: 'Ann' },
+    ];
+    expect(query({ where }, ['createdBy']).filter((it) => /^(filters|populate)/.test(it))).toEqual([
+      'populate[createdBy][fields][0]=firstname',
+      'populate[createdBy][fields][1]=lastname',
+      'filters[$and][0][title][$in][0]=Oslo',
+      'filters[$and][0][title][$in][1]=Bergen, Norway',
+      'filters[$and][0][title][$in][2]=6" nails',
+      'filters[$and][0][title][$in][3]=so "called" x',
+      'filters[$and][1][opens][$eq]=10:00:00',
+      'filters[$and][2][opens][$between][0]=10:00:00',
+      'filters[$and][2][opens][$between][1]=11:30:15',
+      'filters[$and][3][title][$eq]=10:00',
+      'filters[$and][4][createdBy][firstname][$eq]=Ann',
+    ]);
+  });
+
   it('leaves out filters that are not complete yet', () => {
     const where = [
       { on: 'title', operator: '$contains', value: '' },
@@ -131,11 +165,13 @@ describe('columns', () => {
       'author',
       'cover',
       'updatedAt',
+      'opens',
+      'createdBy',
     ]);
     expect(defaultColumns(article)).toEqual(['title', 'views', 'author', 'cover', 'updatedAt']);
   });
 
-  it('filters are about attributes, and about the names of related entries', () => {
+  it('filters are about attributes, and about the names of related entries and people', () => {
     expect(filterable(made, article).map(({ on }) => on)).toEqual([
       'title',
       'body',
@@ -144,6 +180,9 @@ describe('columns', () => {
       'author.name',
       'related.title',
       'updatedAt',
+      'opens',
+      'createdBy.firstname',
+      'createdBy.lastname',
     ]);
   });
 

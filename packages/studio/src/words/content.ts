@@ -52,9 +52,9 @@ export const content = {
     operator: (place: number) => `Operator of filter ${place}`,
     value: (place: number) => `Value of filter ${place}`,
     remove: (place: number) => `Remove filter ${place}`,
-    list: 'one, another, …',
+    list: 'one, "another, with comma"',
     two: 'from, to',
-    formats: { instant: '2026-01-31T12:00Z', time: '12:00:00', date: '2026-01-31', json: '{"a":1}' },
+    formats: { instant: '2026-01-31T12:00Z', time: '12:00', date: '2026-01-31', json: '{"a":1}' },
   },
   bulk: {
     label: 'Actions for the selected entries',

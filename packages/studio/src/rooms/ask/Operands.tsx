@@ -144,11 +144,12 @@ const ValueInput = ({ label, attribute, value, onChange }: ValueProps) => {
       flex={1}
       aria-label={label}
       value={value}
-      onCommit={onChange}
+      // a time of day without seconds is none to the server
+      onCommit={(it) => onChange(family === 'time' ? it.trim().replace(/^\d\d:\d\d$/, '$&:00') : it)}
       inputMode={family === 'number' ? 'decimal' : 'text'}
       {...(family === 'date' && /^(\d{4}-\d\d-\d\d)?$/.test(value) ? { type: 'date' } : {})}
       {...(family === 'instant' ? { placeholder: '2026-01-31T12:00:00Z' } : {})}
-      {...(family === 'time' ? { placeholder: '12:30:00' } : {})}
+      {...(family === 'time' ? { placeholder: '12:30' } : {})}
     />
   );
 };

@@ -45,7 +45,8 @@ export const Filters = ({ model, type, where, onChange, any, onAny }: FiltersPro
                 size="xs"
                 aria-label={texts.attribute(place + 1)}
                 value={condition.on}
-                data={subjects.map(({ on }) => on)}
+                // an address may have another one
+                data={[...new Set([...subjects.map(({ on }) => on), condition.on])]}
                 onChange={({ currentTarget: { value } }) => {
                   const next = subjects.find(({ on }) => on === value);
                   const operators = next?.attribute.operators ?? [];

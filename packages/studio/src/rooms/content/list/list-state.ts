@@ -5,7 +5,7 @@ export interface Condition {
   /** The attribute, or the attribute of the related entry: `author.name`. */
   readonly on: string;
   readonly operator: string;
-  /** As typed; lists are separated by commas. */
+  /** As typed; lists are separated by commas, and a value that has one stands in quotes. */
   readonly value: string;
 }
 
@@ -111,7 +111,8 @@ export const listQuery = (
 ): ListQuery => {
   const shown = columns.flatMap((name) => attributeOf(type, name) ?? []);
   const scalars = shown.filter(({ kind }) => kind === 'scalar').map(({ name }) => name);
-  const given = state.where.flatMap((it) => conditionQuery(it));
+  const subjects = new Map(filterable(model, type).map(({ on, attribute }) => [on, attribute]));
+  const given = state.where.flatMap((it) => conditionQuery(it, subjects.get(it.on)));
   const conditions = [
     ...(state.any && given.length > 1 ? [{ $or: given }] : given),
     ...(state.state === 'all' ? [] : [{ publishedAt: { [state.state === 'draft' ? '$null' : '$notNull']: true } }]),
@@ -133,9 +134,8 @@ export const listQuery = (
           return [[attribute.name, { fields: ['name', 'url', 'mime', 'ext', 'width', 'height', 'size', 'formats'] }]];
         if (attribute.kind !== 'relation') return [];
         const target = typeOf(model, attribute.relation?.target ?? '');
-        const title = target?.mainField ?? null;
-        const fields = attribute.relation?.target?.startsWith('admin::') ? ['firstname', 'lastname'] : [title ?? 'id'];
-        return [[attribute.name, { fields }]];
+        const names = target === null ? [] : namesOf(target);
+        return [[attribute.name, { fields: names.length === 0 ? ['id'] : names }]];
       }),
     ),
     ...(conditions.length > 0 ? { filters: { $and: conditions } } : {}),
@@ -164,17 +164,28 @@ export const takes = (operator: string): 'none' | 'one' | 'two' | 'list' => {
 };
 
 /** None while the value is missing: a half-written filter filters nothing. */
-const conditionQuery = ({ on, operator, value }: Condition): readonly object[] => {
-  const operand = operandOf(operator, value);
+const conditionQuery = ({ on, operator, value }: Condition, attribute: Attribute | undefined): readonly object[] => {
+  const operand = operandOf(operator, value, attribute?.family === 'time' ? withSeconds : asTyped);
   if (operand === null) return [];
   return [on.split('.').reduceRight<object>((inner, name) => ({ [name]: inner }), { [operator]: operand })];
 };
 
-const operandOf = (operator: string, value: string): true | string | readonly string[] | null => {
-  const values = value
-    .split(',')
-    .map((it) => it.trim())
+const asTyped = (text: string): string => text;
+/** `10:00` as the server reads times. */
+const withSeconds = (text: string): string => text.trim().replace(/^\d\d:\d\d$/, '$&:00');
+
+/** The values of a text such as `Oslo, "Bergen, Norway"`; a quote in quotes is doubled. */
+const valuesOf = (text: string): readonly string[] =>
+  [...text.matchAll(/\s*"((?:[^"]|"")*)"\s*(?=,|$)|[^,]+/g)]
+    .map(([all, quoted]) => quoted?.replaceAll('""', '"') ?? all.trim())
     .filter((it) => it !== '');
+
+const operandOf = (
+  operator: string,
+  value: string,
+  read: (text: string) => string,
+): true | string | readonly string[] | null => {
+  const values = valuesOf(value).map(read);
   switch (takes(operator)) {
     case 'none':
       return true;
@@ -183,7 +194,7 @@ const operandOf = (operator: string, value: string): true | string | readonly st
     case 'list':
       return values.length > 0 ? values : null;
     case 'one':
-      return value === '' ? null : value;
+      return value === '' ? null : read(value);
   }
 };
 
@@ -196,9 +207,17 @@ export const filterable = (
     if (attribute.kind === 'scalar') return attribute.operators.length > 0 ? [{ on: attribute.name, attribute }] : [];
     if (attribute.kind !== 'relation' || !attribute.mayRead || attribute.name === 'localizations') return [];
     const target = typeOf(model, attribute.relation?.target ?? '');
-    const inner = target?.mainField ? attributeOf(target, target.mainField) : null;
-    return inner && inner.operators.length > 0 ? [{ on: `${attribute.name}.${inner.name}`, attribute: inner }] : [];
+    return (target === null ? [] : namesOf(target)).flatMap((name) => {
+      const inner = target && attributeOf(target, name);
+      return inner && inner.operators.length > 0 ? [{ on: `${attribute.name}.${name}`, attribute: inner }] : [];
+    });
   });
+
+/** What an entry is called by: administrators by both of their names, because few have a user name. */
+const namesOf = ({ uid, mainField }: Type): readonly string[] => {
+  if (uid.startsWith('admin::')) return ['firstname', 'lastname'];
+  return mainField === null ? [] : [mainField];
+};
 
 /** The next order when the head of a column is pressed: up, down, none. */
 export const nextSort = (sort: string | null, name: string): string | null => {
