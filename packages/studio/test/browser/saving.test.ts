@@ -400,5 +400,29 @@ describe.each(oneDialect)('saving on %s', (dialect) => {
     await page.getByRole('menuitem', { name: /English|en/ }).click();
     await page.waitForURL(new RegExp(`/articles/${id}`));
     await expect.poll(() => textbox(page, 'title').inputValue()).toBe('In English');
+
+    // another locale beside a new entry asks first, as leaving it for another page does
+    await page.goto('/studio/content/articles/new');
+    await settled(page);
+    const choose = async (from: string, to: RegExp): Promise<void> => {
+      await page
+        .getByRole('banner')
+        .getByRole('button', { name: `Locale ${from}` })
+        .click();
+      await page.getByRole('menuitem', { name: to }).click();
+    };
+    await textbox(page, 'title').fill('Begun in English');
+    await choose('en', /German/);
+    const leaving = page.getByRole('dialog', { name: 'You have unsaved changes' });
+    await leaving.getByText('Stay', { exact: true }).click();
+    await page.getByRole('banner').getByRole('button', { name: 'Locale en' }).waitFor();
+    await expect.poll(() => textbox(page, 'title').inputValue()).toBe('Begun in English');
+    await choose('en', /German/);
+    await leaving.getByRole('button', { name: 'Leave and keep changes' }).click();
+    await expect.poll(() => textbox(page, 'title').inputValue()).toBe('');
+    await choose('de', /English/);
+    await page.getByText('Your unsaved changes have been restored').waitFor();
+    await expect.poll(() => textbox(page, 'title').inputValue()).toBe('Begun in English');
+    await page.getByRole('button', { name: 'Discard them' }).click();
   });
 });

@@ -11,7 +11,6 @@ import { Instant } from '../../../parts/Instant.js';
 import { ButtonLink } from '../../../parts/links.js';
 import { Waiting } from '../../../parts/Waiting.js';
 import { useModel } from '../../../server/queries.js';
-import { useLocale } from '../../../shell/choices.js';
 import { usePageTitle } from '../../../shell/page-title.js';
 import { words } from '../../../words/index.js';
 import { FieldsView } from '../fields/FieldsView.js';
@@ -19,7 +18,7 @@ import { elementId, FormContext, type FormFacts, MarksContext } from '../fields/
 import { isUnchanged, type StoredEntry } from '../form/entry.js';
 import { formOf, isDirty, reduceForm } from '../form/entry-form.js';
 import { type Fields, formAttributes } from '../form/fields.js';
-import { formLocale } from '../locales.js';
+import { type OtherLocale, useFormLocale, useOtherLocale } from '../locales.js';
 import { listAddress } from '../relations/entry-address.js';
 import { StateBadge } from '../StateBadge.js';
 import { SaveBar } from '../saving/SaveBar.js';
@@ -36,14 +35,12 @@ interface EntryPageProps {
 }
 
 export const EntryPage = ({ type, id, locale: wished }: EntryPageProps) => {
-  const model = useModel();
-  const barLocale = useLocale();
-  const locale = formLocale(model, type, wished ?? barLocale);
+  const { locale, other } = useFormLocale(type, id, wished);
   const { data, error, refetch } = useEntry(type, id, locale);
   if (isNotFound(error)) return <EntryNotFound type={type} />;
   if (error) return <Fault fault={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Waiting rows={10} />;
-  return <EntryEditor key={`${type.uid} ${id ?? locale}`} type={type} entry={data} />;
+  return <EntryEditor key={`${type.uid} ${id ?? locale}`} type={type} entry={data} other={other} />;
 };
 
 export const isNotFound = (fault: unknown): boolean => fault instanceof DovetailError && fault.status === 404;
@@ -59,7 +56,13 @@ export const EntryNotFound = ({ type }: { readonly type: Type }) => {
   );
 };
 
-const EntryEditor = ({ type, entry }: { readonly type: Type; readonly entry: StoredEntry }) => {
+interface EntryEditorProps {
+  readonly type: Type;
+  readonly entry: StoredEntry;
+  readonly other: OtherLocale | null;
+}
+
+const EntryEditor = ({ type, entry, other }: EntryEditorProps) => {
   const model = useModel();
   const [form, dispatch] = useReducer(reduceForm, entry, formOf);
   const { id, publishedAt, updatedAt, updatedBy, createdAt, createdBy, locale } = form.entry;
@@ -77,6 +80,7 @@ const EntryEditor = ({ type, entry }: { readonly type: Type; readonly entry: Sto
   }, [first]);
   const title = titleOf(type, form.values, id);
   usePageTitle(texts.page(title, type.displayName, isDirty(form)));
+  useOtherLocale(other, isDirty(form));
   const own = form.faults[''];
   return (
     <Stack gap="lg" maw={880} pb={96}>
@@ -113,7 +117,7 @@ const EntryEditor = ({ type, entry }: { readonly type: Type; readonly entry: Sto
         </Text>
       </div>
       {readOnly !== null && <Alert variant="light">{readOnly}</Alert>}
-      {may && <SaveBar type={type} form={form} dispatch={dispatch} />}
+      {may && <SaveBar type={type} form={form} dispatch={dispatch} other={other} />}
       {own && (
         <Alert role="alert" color="red" variant="light" title={texts.refused}>
           {own.join(' ')}

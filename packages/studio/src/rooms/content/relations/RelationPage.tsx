@@ -7,7 +7,6 @@ import { EmptyState } from '../../../parts/EmptyState.js';
 import { Fault } from '../../../parts/Fault.js';
 import { Waiting } from '../../../parts/Waiting.js';
 import { useModel } from '../../../server/queries.js';
-import { useLocale } from '../../../shell/choices.js';
 import { usePageTitle } from '../../../shell/page-title.js';
 import { words } from '../../../words/index.js';
 import { EntryNotFound, isNotFound } from '../entry/EntryPage.js';
@@ -16,7 +15,7 @@ import type { StoredEntry } from '../form/entry.js';
 import { formOf, isDirty, reduceForm } from '../form/entry-form.js';
 import type { FieldPath } from '../form/fields.js';
 import { fieldAt } from '../form/paths.js';
-import { formLocale } from '../locales.js';
+import { type OtherLocale, useFormLocale, useOtherLocale } from '../locales.js';
 import { SaveBar } from '../saving/SaveBar.js';
 import { EntryLink } from './EntryLink.js';
 import { entryAddress, listAddress } from './entry-address.js';
@@ -55,18 +54,23 @@ interface RelationProps {
 
 const Relation = (props: RelationProps) => {
   const { type, id, path } = props;
-  const locale = formLocale(useModel(), type, useLocale());
+  const { locale, other } = useFormLocale(type, id, null);
   const { data, error, refetch } = useEntry(type, id, locale, path);
   if (isNotFound(error)) return <EntryNotFound type={type} />;
   if (error) return <Fault fault={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Waiting />;
-  return <RelationEditor key={`${type.uid} ${id ?? locale} ${path}`} {...props} entry={data} />;
+  return <RelationEditor key={`${type.uid} ${id ?? locale} ${path}`} {...props} entry={data} other={other} />;
 };
 
 /** The name of an entry may be one long word. */
 const brokenAnywhere = { overflowWrap: 'anywhere', whiteSpace: 'normal' } as const;
 
-const RelationEditor = ({ type, id, path, attribute, entry }: RelationProps & { readonly entry: StoredEntry }) => {
+interface RelationEditorProps extends RelationProps {
+  readonly entry: StoredEntry;
+  readonly other: OtherLocale | null;
+}
+
+const RelationEditor = ({ type, id, path, attribute, entry, other }: RelationEditorProps) => {
   const [form, dispatch] = useReducer(reduceForm, entry, formOf);
   const labelId = useId();
   const name = path.includes('/') ? `${path.split('/')[0]} › ${attribute.name}` : attribute.name;
@@ -74,6 +78,7 @@ const RelationEditor = ({ type, id, path, attribute, entry }: RelationProps & { 
   const main = type.mainField === null ? undefined : form.entry.fields[type.mainField];
   const title = id === null ? type.displayName : entryName(type, id, main?.kind === 'scalar' ? main.value : null);
   usePageTitle(words.content.entry.page(texts.title(name, title), type.displayName, isDirty(form)));
+  useOtherLocale(other, isDirty(form));
   return (
     <Stack gap="sm">
       <Breadcrumbs component="nav" aria-label={texts.where} styles={{ breadcrumb: brokenAnywhere }}>
@@ -84,7 +89,7 @@ const RelationEditor = ({ type, id, path, attribute, entry }: RelationProps & { 
       <Title order={1} id={labelId} style={brokenAnywhere}>
         {texts.title(name, title)}
       </Title>
-      <SaveBar type={type} form={form} dispatch={dispatch} />
+      <SaveBar type={type} form={form} dispatch={dispatch} other={other} />
       {field?.kind === 'relation' ? (
         <RelationField
           attribute={attribute}

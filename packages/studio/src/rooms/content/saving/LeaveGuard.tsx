@@ -1,8 +1,9 @@
-/** Asks before unsaved work is left. It is kept by the browser either way, unless that has no room. */
+/** Asks before unsaved work is left, for another page or another locale. It is kept by the browser either way, unless that has no room. */
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useBlocker } from '@tanstack/react-router';
 import { useRef } from 'react';
 import { words } from '../../../words/index.js';
+import type { OtherLocale } from '../locales.js';
 
 const texts = words.relations.leaving;
 
@@ -10,6 +11,7 @@ export const LeaveGuard = ({
   isDirty,
   isKept,
   own,
+  other,
   canSave,
   onSave,
   onDrop,
@@ -18,6 +20,7 @@ export const LeaveGuard = ({
   readonly isKept: boolean;
   /** The address of the entry: pages below it show the same unsaved work. */
   readonly own: string | null;
+  readonly other: OtherLocale | null;
   readonly canSave: boolean;
   readonly onSave: () => Promise<boolean>;
   readonly onDrop: () => void;
@@ -29,11 +32,19 @@ export const LeaveGuard = ({
     enableBeforeUnload: isDirty,
     withResolver: true,
   });
+  const leave = (): void => {
+    proceed?.();
+    other?.open();
+  };
+  const stay = (): void => {
+    reset?.();
+    other?.stay();
+  };
   return (
     <Modal
       closeButtonProps={{ 'aria-label': texts.stay }}
-      opened={status === 'blocked'}
-      onClose={() => reset?.()}
+      opened={status === 'blocked' || (other !== null && isDirty)}
+      onClose={stay}
       title={texts.title}
       size="md"
     >
@@ -43,26 +54,26 @@ export const LeaveGuard = ({
           {canSave && (
             <Button
               onClick={async () => {
-                if (await onSave()) proceed?.();
-                else reset?.();
+                if (await onSave()) leave();
+                else stay();
               }}
             >
               {texts.save}
             </Button>
           )}
-          <Button variant="default" onClick={() => proceed?.()}>
+          <Button variant="default" onClick={leave}>
             {isKept ? texts.leave : texts.leaveAnyway}
           </Button>
           <Button
             variant="default"
             onClick={() => {
               onDrop();
-              proceed?.();
+              leave();
             }}
           >
             {texts.drop}
           </Button>
-          <Button variant="default" onClick={() => reset?.()}>
+          <Button variant="default" onClick={stay}>
             {texts.stay}
           </Button>
         </Group>

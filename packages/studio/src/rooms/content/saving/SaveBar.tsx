@@ -14,6 +14,7 @@ import { elementId } from '../fields/form-context.js';
 import { isUnchanged } from '../form/entry.js';
 import { changedNames, type EntryForm, type FormAction, isDirty } from '../form/entry-form.js';
 import type { FieldPath } from '../form/fields.js';
+import type { OtherLocale } from '../locales.js';
 import { printed } from '../relations/BodyView.js';
 import { entryAddress } from '../relations/entry-address.js';
 import { StateBadge } from '../StateBadge.js';
@@ -34,9 +35,10 @@ interface SaveBarProps {
   readonly type: Type;
   readonly form: EntryForm;
   readonly dispatch: Dispatch<FormAction>;
+  readonly other: OtherLocale | null;
 }
 
-export const SaveBar = ({ type, form, dispatch }: SaveBarProps) => {
+export const SaveBar = ({ type, form, dispatch, other }: SaveBarProps) => {
   const model = useModel();
   const saving = useSaving(type, form, dispatch);
   const { entry } = form;
@@ -169,6 +171,7 @@ export const SaveBar = ({ type, form, dispatch }: SaveBarProps) => {
         isDirty={dirty}
         isKept={!unsaved.cannotKeep}
         own={entryAddress(type, entry)}
+        other={other}
         canSave={canSave}
         onSave={saving.save}
         onDrop={() => {
