@@ -106,6 +106,7 @@ export const relations = {
     cannotCopy: 'This browser has no space left for a new entry that is not saved.',
     gone: 'This entry no longer exists',
     goneHint: 'It has been deleted, or you are no longer allowed to see it.',
+    orphaned: 'Your unsaved changes to this entry are still here',
     renew: 'Continue as a new entry',
     changed: (count: number) => `${count} unsaved ${count === 1 ? 'change' : 'changes'}`,
     savedAt: 'saved',

@@ -172,7 +172,22 @@ describe.each(oneDialect)('saving on %s', (dialect) => {
     const { id } = (body as { data: { id: number } }).data;
     const page = await studio.open(`/content/authors/${id}`);
     await textbox(page, 'bio').fill('Not to be lost');
+    const second = await page.context().newPage();
+    await second.goto(`/studio/content/authors/${id}`);
+    await settled(second);
+    await textbox(second, 'bio').fill('Written in another tab');
+    await second.getByText('1 unsaved change').waitFor();
     expect((await studio.send('DELETE', `/api/authors/${id}`)).status).toBe(200);
+    // also where it is found out only after a reload
+    await second.reload();
+    await second.getByRole('heading', { level: 1, name: 'Entry not found' }).waitFor();
+    await second.getByText('Your unsaved changes to this entry are still here').waitFor();
+    await accessible(second);
+    await second.getByRole('button', { name: 'Continue as a new entry' }).click();
+    await second.waitForURL(/\/authors\/new/);
+    await expect.poll(() => textbox(second, 'bio').inputValue()).toBe('Written in another tab');
+    await second.getByRole('button', { name: 'Discard them' }).click();
+    await second.close();
     await save(page);
     await page.getByRole('alert').getByText('This entry no longer exists').waitFor();
     await page.getByRole('button', { name: 'Continue as a new entry' }).click();

@@ -21,6 +21,7 @@ import { type Fields, formAttributes } from '../form/fields.js';
 import { type OtherLocale, useFormLocale, useOtherLocale } from '../locales.js';
 import { listAddress } from '../relations/entry-address.js';
 import { StateBadge } from '../StateBadge.js';
+import { OrphanedWorks } from '../saving/OrphanedWorks.js';
 import { SaveBar } from '../saving/SaveBar.js';
 import { useEntry } from './use-entry.js';
 
@@ -37,7 +38,7 @@ interface EntryPageProps {
 export const EntryPage = ({ type, id, locale: wished }: EntryPageProps) => {
   const { locale, other } = useFormLocale(type, id, wished);
   const { data, error, refetch } = useEntry(type, id, locale);
-  if (isNotFound(error)) return <EntryNotFound type={type} />;
+  if (isNotFound(error)) return <EntryNotFound type={type} id={id} />;
   if (error) return <Fault fault={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Waiting rows={10} />;
   return <EntryEditor key={`${type.uid} ${id ?? locale}`} type={type} entry={data} other={other} />;
@@ -45,10 +46,11 @@ export const EntryPage = ({ type, id, locale: wished }: EntryPageProps) => {
 
 export const isNotFound = (fault: unknown): boolean => fault instanceof DovetailError && fault.status === 404;
 
-export const EntryNotFound = ({ type }: { readonly type: Type }) => {
+export const EntryNotFound = ({ type, id = null }: { readonly type: Type; readonly id?: number | null }) => {
   usePageTitle(texts.notFound);
   return (
     <EmptyState level={1} title={texts.notFound} text={texts.notFoundHint}>
+      {id !== null && <OrphanedWorks type={type} id={id} />}
       <ButtonLink to={listAddress(type) as '/content'} variant="default">
         {texts.toList(collectiveName(type))}
       </ButtonLink>

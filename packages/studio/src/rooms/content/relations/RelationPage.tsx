@@ -56,7 +56,7 @@ const Relation = (props: RelationProps) => {
   const { type, id, path } = props;
   const { locale, other } = useFormLocale(type, id, null);
   const { data, error, refetch } = useEntry(type, id, locale, path);
-  if (isNotFound(error)) return <EntryNotFound type={type} />;
+  if (isNotFound(error)) return <EntryNotFound type={type} id={id} />;
   if (error) return <Fault fault={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Waiting />;
   return <RelationEditor key={`${type.uid} ${id ?? locale} ${path}`} {...props} entry={data} other={other} />;

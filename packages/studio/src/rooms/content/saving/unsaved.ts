@@ -1,7 +1,7 @@
 /** Unsaved work, kept by the browser for each person, type, entry and locale, and for each tab in which it was begun. */
 import { attributeOf, type Model, type Type, typeOf } from '../../../model/model.js';
 import type { EntryForm } from '../form/entry-form.js';
-import { type Field, type Fields, isWriteOnly } from '../form/fields.js';
+import { type Field, type Fields, isWriteOnly, newFields } from '../form/fields.js';
 import { versionOf } from '../relations/relation-edit.js';
 import { openTabs, tabId } from './tab.js';
 
@@ -124,6 +124,42 @@ export const leftUnsaved = async (key: UnsavedKey): Promise<LeftWorks> => {
       return unsaved === null ? [] : [{ tab, unsaved }];
     });
   return { works: works.toSorted((a, b) => b.unsaved.at - a.unsaved.at), areClosed: open !== null };
+};
+
+/** What is left of work on an entry that cannot be read any more. */
+export interface OrphanedWork extends LeftWork {
+  readonly key: UnsavedKey;
+}
+
+/** Unsaved work on an entry of any locale: of this tab, and what closed tabs have left behind; the newest first. */
+export const orphanedUnsaved = async (
+  user: number | null,
+  type: string,
+  id: number,
+): Promise<readonly OrphanedWork[]> => {
+  const open = await openTabs();
+  const name = [PREFIX, user ?? 'nobody', type, id, ''].join('/');
+  const works = storedNames().flatMap((it): readonly OrphanedWork[] => {
+    if (!it.startsWith(name)) return [];
+    const [locale = '', tab = ''] = it.slice(name.length).split('/');
+    if (tab !== tabId() && open?.has(tab)) return [];
+    const key = { user, type, id, locale: locale === '' ? null : locale };
+    const unsaved = readUnsaved(key, tab);
+    return unsaved === null ? [] : [{ key, tab, unsaved }];
+  });
+  return works.toSorted((a, b) => b.unsaved.at - a.unsaved.at);
+};
+
+/** Keeps the values of a new entry that is to be opened. */
+export const keepNew = (
+  key: UnsavedKey,
+  type: Type,
+  origin: Unsaved['origin'],
+  values: Fields,
+  tab = tabId(),
+): boolean => {
+  const begun = { origin, at: Date.now(), version: null, isUndecided: false, base: newFields(type), values };
+  return keepUnsaved({ ...key, id: null }, begun, tab);
 };
 
 const storedNames = (): readonly string[] => {

@@ -23,7 +23,7 @@ import { incompleteIn } from './incomplete.js';
 import { pendingLists, readBack, settleLists } from './lists.js';
 import { arrivedWith, arriveWith, isPlain, type Outcome } from './outcome.js';
 import { roundedNumbers } from './rounded.js';
-import { forgetUnsaved, keepUnsaved, readUnsaved, type Unsaved, type UnsavedKey } from './unsaved.js';
+import { forgetUnsaved, keepNew, readUnsaved, type Unsaved, type UnsavedKey } from './unsaved.js';
 import { copyOf, deleteEntry, localizeEntry, writeEntry } from './writes.js';
 
 /** How often a save is tried again over what somebody else has stored elsewhere meanwhile. */
@@ -242,8 +242,7 @@ export const useSaving = (type: Type, form: EntryForm, dispatch: Dispatch<FormAc
 
   const newKey: UnsavedKey = { ...unsavedKey, id: null };
   const openNew = (origin: Unsaved['origin'], values: Fields): void => {
-    const begun = { origin, at: Date.now(), version: null, isUndecided: false, base: newFields(type), values };
-    if (!keepUnsaved(newKey, begun)) throw new Error(words.relations.saving.cannotCopy);
+    if (!keepNew(newKey, type, origin, values)) throw new Error(words.relations.saving.cannotCopy);
     open(entryAddress(type, { id: null }), { locale: entry.locale });
   };
   const duplicate: Saving['duplicate'] = async (isReplacing = false) => {
