@@ -106,6 +106,11 @@ export const relations = {
     cannotCopy: 'This browser has no space left for a new entry that is not saved.',
     gone: 'This entry no longer exists',
     goneHint: 'It has been deleted, or you are no longer allowed to see it.',
+    unsure: 'This entry may have been saved already',
+    unsureHint:
+      'The response of the server was lost. Look for the entry in the list first: if it is there, discard this form, because saving again creates a second one.',
+    look: 'Open the list in a new tab',
+    saveAgain: 'Save again',
     orphaned: 'Your unsaved changes to this entry are still here',
     renew: 'Continue as a new entry',
     changed: (count: number) => `${count} unsaved ${count === 1 ? 'change' : 'changes'}`,

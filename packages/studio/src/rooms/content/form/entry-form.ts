@@ -16,6 +16,8 @@ export interface EntryForm {
   readonly conflicts: readonly FieldPath[];
   /** What the edits began with, if somebody else has changed the entry since: a save asks first what is to stand. */
   readonly undecided: Fields | null;
+  /** Whether the server may have stored this new entry: its response was lost. */
+  readonly isUnsure: boolean;
 }
 
 export type FormAction =
@@ -24,12 +26,14 @@ export type FormAction =
   | { readonly kind: 'refused'; readonly faults: readonly FaultGiven[]; readonly message: string }
   /** Read anew: edits are gone. */
   | { readonly kind: 'loaded'; readonly entry: StoredEntry }
+  /** The new entry was sent, and nothing came back. */
+  | { readonly kind: 'lost' }
   /** What was sent is stored; what was edited while the server wrote is not. */
   | { readonly kind: 'saved'; readonly entry: StoredEntry; readonly sent: Fields }
   /** Somebody else has stored something: the edits go on with it. */
   | { readonly kind: 'rebased'; readonly entry: StoredEntry }
   /** Unsaved work that was kept, with what it began with. */
-  | { readonly kind: 'restored'; readonly base: Fields; readonly values: Fields }
+  | { readonly kind: 'restored'; readonly base: Fields; readonly values: Fields; readonly isUnsure?: boolean }
   /** The same, of an entry that somebody else has changed since; what is to stand is chosen later. */
   | { readonly kind: 'postponed'; readonly base: Fields; readonly values: Fields }
   | { readonly kind: 'discarded' };
@@ -40,6 +44,7 @@ export const formOf = (entry: StoredEntry): EntryForm => ({
   faults: {},
   conflicts: [],
   undecided: null,
+  isUnsure: false,
 });
 
 export const reduceForm = (form: EntryForm, action: FormAction): EntryForm => {
@@ -54,6 +59,8 @@ export const reduceForm = (form: EntryForm, action: FormAction): EntryForm => {
       const placed = placeFaults(form.values, action.faults);
       return { ...form, faults: action.faults.length === 0 ? { '': [action.message] } : placed };
     }
+    case 'lost':
+      return { ...form, isUnsure: true };
     case 'loaded':
       return formOf(action.entry);
     case 'saved': {
@@ -66,7 +73,7 @@ export const reduceForm = (form: EntryForm, action: FormAction): EntryForm => {
     case 'rebased':
       return { ...merged(form.entry.fields, form.values, action.entry), undecided: form.undecided };
     case 'restored':
-      return merged(action.base, action.values, form.entry);
+      return { ...merged(action.base, action.values, form.entry), isUnsure: action.isUnsure ?? false };
     case 'postponed':
       return {
         ...merged(action.base, action.values, form.entry),
@@ -80,7 +87,7 @@ export const reduceForm = (form: EntryForm, action: FormAction): EntryForm => {
 /** Edits laid over an entry; what the entry does not have any more is left out. */
 const merged = (base: Fields, values: Fields, entry: StoredEntry): EntryForm => {
   const { fields, conflicts } = mergeFields(base, values, entry.fields);
-  return { entry, values: fields, faults: {}, conflicts, undecided: null };
+  return { entry, values: fields, faults: {}, conflicts, undecided: null, isUnsure: false };
 };
 
 export const isDirty = ({ entry, values }: EntryForm): boolean => values !== entry.fields;

@@ -3,10 +3,11 @@ import { Alert, Button, Group, List, Text } from '@mantine/core';
 import { IconCheck } from '@tabler/icons-react';
 import { useNavigate } from '@tanstack/react-router';
 import type { Type } from '../../../model/model.js';
+import { ButtonLink } from '../../../parts/links.js';
 import { words } from '../../../words/index.js';
 import type { Unsendable } from '../form/body.js';
 import { type EntryForm, isDirty } from '../form/entry-form.js';
-import { entryAddress } from '../relations/entry-address.js';
+import { entryAddress, listAddress } from '../relations/entry-address.js';
 import type { Saving } from './use-saving.js';
 
 const texts = words.relations.saving;
@@ -105,6 +106,29 @@ export const Notice = ({
           )}
         </Alert>
       );
+    case 'unsure': {
+      const { state } = outcome;
+      const search = { sort: 'id:desc', ...(form.entry.locale === null ? {} : { locale: form.entry.locale }) };
+      return (
+        <Alert role="alert" variant="default" title={texts.unsure}>
+          <Text size="sm">{texts.unsureHint}</Text>
+          <Group gap="xs" mt="xs">
+            <ButtonLink
+              size="compact-sm"
+              variant="default"
+              target="_blank"
+              to={listAddress(type) as '/content'}
+              search={search as never}
+            >
+              {texts.look}
+            </ButtonLink>
+            <Button size="compact-sm" variant="default" onClick={() => void saving.save(state, true)}>
+              {texts.saveAgain}
+            </Button>
+          </Group>
+        </Alert>
+      );
+    }
     case 'contested':
       return (
         <Alert role="alert" variant="default" title={texts.contested}>

@@ -19,6 +19,8 @@ export type Outcome =
   | { readonly kind: 'gone' }
   /** These lists were changed by somebody else, and wait for a decision. */
   | { readonly kind: 'contested'; readonly lists: readonly PendingList[] }
+  /** Whether the new entry was stored is not known: its response was lost. */
+  | { readonly kind: 'unsure'; readonly state: 'publish' | 'draft' | undefined }
   /** These fields hold what cannot be sent. */
   | { readonly kind: 'unsendable'; readonly fields: readonly Unsendable[] };
 

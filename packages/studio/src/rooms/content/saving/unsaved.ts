@@ -23,6 +23,8 @@ export interface Unsaved {
   readonly version: string | null;
   /** Whether somebody else has changed the entry since it began, and nothing was chosen yet. */
   readonly isUndecided: boolean;
+  /** Of a new entry: whether the server may have stored it. */
+  readonly isUnsure?: boolean;
   /** The fields that were changed, as they were and as they shall be. */
   readonly base: Fields;
   readonly values: Fields;
@@ -38,7 +40,7 @@ const nameOf = ({ user, type, id, locale }: UnsavedKey): string =>
 export const unsavedOf = (
   model: Model,
   type: Type,
-  { entry, values, undecided }: EntryForm,
+  { entry, values, undecided, isUnsure }: EntryForm,
   now: number,
 ): Unsaved | null => {
   const names = Object.keys(values).filter((name) => values[name] !== entry.fields[name]);
@@ -51,6 +53,7 @@ export const unsavedOf = (
     at: now,
     version: versionOf(entry.etag),
     isUndecided: undecided !== null,
+    isUnsure,
     base: withoutSecrets(model, type, pick(undecided ?? entry.fields)),
     values: kept,
   };

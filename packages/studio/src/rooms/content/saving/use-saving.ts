@@ -5,6 +5,7 @@ import { DovetailError } from 'dovetail-client';
 import { type Dispatch, useEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import type { Type } from '../../../model/model.js';
+import { isUnreachable } from '../../../parts/Fault.js';
 import { useClient, useModel } from '../../../server/queries.js';
 import { readAgain } from '../../../server/query-client.js';
 import { administrator } from '../../../session/session.js';
@@ -52,8 +53,8 @@ export interface Saving {
   readonly postpone: () => void;
   readonly clear: () => void;
   readonly unsavedKey: UnsavedKey;
-  /** True if it was saved. */
-  readonly save: (state?: 'publish' | 'draft') => Promise<boolean>;
+  /** True if it was saved. @param isAgain whether a new entry may be sent although it may be stored already. */
+  readonly save: (state?: 'publish' | 'draft', isAgain?: boolean) => Promise<boolean>;
   readonly unpublish: () => Promise<void>;
   /** @param isReplacing whether the copy may take the place of a new entry that is not saved. */
   readonly duplicate: (isReplacing?: boolean) => Promise<void>;
@@ -73,7 +74,7 @@ export const useSaving = (type: Type, form: EntryForm, dispatch: Dispatch<FormAc
   const [fault, setFault] = useState<unknown>(null);
   const [outcome, setOutcome] = useState<Outcome | null>(() => arrivedWith(type, form.entry.id));
   const [clash, setClash] = useState<Clash | null>(null);
-  const { entry, values, undecided } = form;
+  const { entry, values, undecided, isUnsure } = form;
   const latest = useRef(form);
   latest.current = form;
   const isChanged = isDirty(form);
@@ -158,8 +159,12 @@ export const useSaving = (type: Type, form: EntryForm, dispatch: Dispatch<FormAc
     }
   };
 
-  const save: Saving['save'] = async (state) => {
+  const save: Saving['save'] = async (state, isAgain = false) => {
     const isSaved = await act(state === 'publish' ? 'publish' : 'save', async () => {
+      if (isUnsure && !isAgain) {
+        setOutcome({ kind: 'unsure', state });
+        return false;
+      }
       if (undecided !== null && conflictOf(undecided, values, entry.fields).some(({ by }) => by !== 'mine')) {
         await meet();
         return false;
@@ -182,6 +187,10 @@ export const useSaving = (type: Type, form: EntryForm, dispatch: Dispatch<FormAc
           const kind = state === 'publish' ? 'published' : 'saved';
           return await finish(await writeEntry(site, stored, data), fields, mine, kind);
         } catch (found) {
+          if (entry.id === null && type.kind !== 'single' && isLost(found)) {
+            dispatch({ kind: 'lost' });
+            setOutcome({ kind: 'unsure', state });
+          }
           if (!(found instanceof DovetailError && found.status === 412) || tries === TRIES_MAX) throw found;
           const theirs = await readEntry(client, model, type, owner);
           // they have changed nothing of what the form shows, only lists, which settle by themselves
@@ -304,6 +313,10 @@ export const useSaving = (type: Type, form: EntryForm, dispatch: Dispatch<FormAc
     localize,
   };
 };
+
+/** Nothing came back from the server itself: it may have done all the same what it was asked. */
+const isLost = (fault: unknown): boolean =>
+  isUnreachable(fault) || (fault instanceof DovetailError && (fault.status === 502 || fault.status === 504));
 
 /** A new entry is published at once unless it is said to be a draft (DR6). */
 const stateOf = (type: Type, entry: StoredEntry, state: 'publish' | 'draft' | undefined): Body => {

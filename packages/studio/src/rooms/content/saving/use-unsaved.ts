@@ -50,10 +50,11 @@ export const useUnsaved = (
 
   const restore = (found: Unsaved): void => {
     const { entry } = latest.current.form;
-    const { base, values, version, isUndecided } = found;
+    const { base, values, version, isUndecided, isUnsure = false } = found;
     // somebody else has saved since
     if (version !== versionOf(entry.etag)) setClash({ base, mine: values, theirs: entry, isInForm: false });
-    else dispatch({ kind: isUndecided ? 'postponed' : 'restored', base, values });
+    else if (isUndecided) dispatch({ kind: 'postponed', base, values });
+    else dispatch({ kind: 'restored', base, values, isUnsure });
     setRestored(found);
   };
   const takeUp = ({ tab, unsaved }: LeftWork): void => {
