@@ -45,7 +45,7 @@ export const addExplainPath = (app: FastifyInstance, deps: ExplainRouteDeps): vo
       const defaultLocale = type.localized ? await locales.defaultCode() : null;
       const format = unwrap(readFormat(request.headers));
       const context = { ...settings, model, gate, defaultLocale, format };
-      const reading = { caller, name: asOf(request.headers) ?? nameOf(caller), id, isRun };
+      const reading = { caller, gate, model, name: asOf(request.headers) ?? nameOf(caller), id, isRun };
       const query = textQuery(search);
       // few servers are asked for it
       const { explainRead, explainWindow } = await import('../read/explain.js');

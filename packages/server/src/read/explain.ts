@@ -6,8 +6,8 @@ import { sql } from 'kysely';
 import type { Caller } from '../access/access.js';
 import { formatIssue } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
-import { typeLabel } from '../model/model.js';
-import type { Filter, Populate, Query, Selection, SortKey } from '../query/selection.js';
+import { type Model, typeLabel } from '../model/model.js';
+import type { Filter, Gate, Populate, Query, Selection, SortKey } from '../query/selection.js';
 import {
   type ReadableDb,
   type ReadProgram,
@@ -16,6 +16,7 @@ import {
   type TableRead,
   withValues,
 } from '../sql/dialect.js';
+import { tablesIn } from '../sql/texts.js';
 import { type Advice, adviceFor, type OrdersAsStored } from './advice.js';
 import { execute } from './execute.js';
 import type { PreparedRead } from './find.js';
@@ -39,7 +40,7 @@ export interface ExplainedCounts {
   readonly statements: number;
   /** Whether they are sent together, as one. */
   readonly isUnited: boolean;
-  /** Of all statements, if they ran. */
+  /** Of all statements, if they ran and may be told. */
   readonly rows: number | null;
   readonly ms: number | null;
 }
@@ -47,6 +48,8 @@ export interface ExplainedCounts {
 /** For whom a read is explained. */
 export interface Reading {
   readonly caller: Caller;
+  readonly gate: Gate;
+  readonly model: Model;
   /** How the caller is named: `role:public`. */
   readonly name: string;
   /** The entry of `findOne`. */
@@ -117,14 +120,13 @@ interface Prepared {
   readonly begin: () => ReadProgram<unknown>;
 }
 
-const explained = async (
-  prepared: Prepared,
-  { caller, name, isRun }: Reading,
-  db: ReadableDb,
-): Promise<Explanation> => {
+const explained = async (prepared: Prepared, reading: Reading, db: ReadableDb): Promise<Explanation> => {
   const { query, plan, isUnited } = prepared;
-  const runs = isRun ? await runStatements(prepared, db) : null;
-  const statements = await explainStatements(prepared, runs, db);
+  const { caller, name, isRun } = reading;
+  const isTold = !hidesEntries(prepared, reading);
+  const runs = isRun && isTold ? await runStatements(prepared, db) : null;
+  const found = await explainStatements(prepared, runs, db);
+  const statements = isTold ? found : found.map(withoutRows);
   const ran = statements.flatMap((it) => it.ran ?? []);
   return {
     selection: sketchQuery(query),
@@ -140,6 +142,22 @@ const explained = async (
     },
   };
 };
+
+/** Whether the statements read entries that the caller may not see: their figures would tell of these (AD11). */
+const hidesEntries = ({ query, statements }: Prepared, { gate: { entries }, model }: Reading): boolean => {
+  if (!entries) return false;
+  const tables = tablesIn(statements.map((it) => it.sql));
+  return [...model.types.values()].some(
+    (type) =>
+      tables?.includes(type.table) !== false &&
+      entries(type, type === query.selection.type ? 'root' : 'nested') !== null,
+  );
+};
+
+const withoutRows = (statement: ExplainedStatement): ExplainedStatement => ({
+  ...statement,
+  reads: statement.reads.map((it) => ({ ...it, rows: null })),
+});
 
 /** Something requested that is not in the response. */
 export interface Absence {

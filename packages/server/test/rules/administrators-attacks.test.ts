@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Handlers } from '../../src/handlers/handlers.js';
 import { newServer } from '../../src/http/server.js';
+import type { Explanation } from '../../src/read/explain.js';
 import { readRows } from '../../src/sql/dialect.js';
 import {
   type AdminName,
@@ -120,6 +121,26 @@ describe.each(dialects)('attacks by administrators on %s', (dialect) => {
     const window = await get('bea', '/api/films/1/relations/reels');
     expect([window.status, window.text]).toEqual([200, expect.not.stringContaining('Reel one')]);
     expect((window.body as { data: unknown }).data).toEqual([]);
+  });
+
+  it.each([
+    ['bea', '/api/reels', false],
+    ['bea', '/api/reels/1', false],
+    ['bea', '/api/films?populate=reels', false],
+    ['bea', '/api/films?filters[reels][label]=Reel one', false],
+    ['bea', '/api/films/1/relations/reels', false],
+    ['bea', '/api/films?filters[title]=a', true],
+    ['ada', '/api/films?populate=reels', true],
+  ] as const)('AD11, SU3: %s is told figures of %s: %s', async (name, url, isTold) => {
+    const { status, body } = await it_().askAs(name, 'POST', '/_dovetail/explain', { body: { url, analyze: true } });
+    const { counts, statements } = (body as { data: Explanation }).data;
+    expect([status, counts.rows !== null, counts.ms !== null]).toEqual([200, isTold, isTold]);
+    expect(statements.length).toBeGreaterThan(0);
+    expect(statements.map((it) => it.ran !== undefined)).toEqual(statements.map(() => isTold));
+    if (!isTold)
+      expect(statements.flatMap((it) => it.reads.map((read) => read.rows ?? 'untold'))).not.toContainEqual(
+        expect.any(Number),
+      );
   });
 
   it('AD13: the body of another format writes no more', async () => {

@@ -67,7 +67,7 @@ export const explain = async (
       strict: config.api.strict,
       defaultLocale: await db.read(() => readDefaultCode(db.dialect)),
     };
-    const reading = { caller, name: as, id, isRun: analyze };
+    const reading = { caller, gate, model, name: as, id, isRun: analyze };
     const query = textQuery(search);
     const explainList = (name: string): Promise<Explanation> => {
       const place = preparedOf(listAt(name, type, { model, gate, may: (it) => caller.may(it) }));
