@@ -7,6 +7,7 @@ import {
   FILE_UID,
   FOLDER_UID,
   type Model,
+  type MorphAttribute,
   ROLE_UID,
   systemScalar,
   typeOf,
@@ -43,7 +44,7 @@ export const newAdminGate = (rights: Rights, version: string, model: Model): Gat
   return {
     version,
     allows,
-    reaches: ({ uid }) => reaches(uid),
+    reaches: (type, by) => reaches(type.uid) && (by === undefined || bounds.showsBy(by, type)),
     ...(rights.isSuperAdmin ? {} : { entries: bounds.entries, changes: bounds.changes }),
   };
 };
@@ -173,8 +174,16 @@ const newBounds = (rights: Rights, model: Model) => {
       );
     },
   };
-  return { hasField, entries, changes };
+  /** Permissions name no fields of files: what they lead back to is bounded by the media that lead to them (AD10). */
+  const showsBy = (attribute: MorphAttribute, target: EntryType): boolean =>
+    typeOf(model, FILE_UID).attributes.get(attribute.name) !== attribute ||
+    [...target.attributes.values()].every((it) => !isSourceOf(attribute, it) || hasField('read', target, it));
+  return { hasField, entries, changes, showsBy };
 };
+
+/** Whether the attribute shows the same links from the other side. */
+const isSourceOf = ({ path }: MorphAttribute, it: Attribute): boolean =>
+  it.kind === 'link' && it.path.table === path.table;
 
 const createdBy = systemScalar('createdBy', 'integer', joinColumn('createdBy'));
 const locale = systemScalar('locale', 'string', columnName('locale'));

@@ -143,7 +143,9 @@ const listedTypes = (given: DocumentedModel): Listed => {
     // all else that it leads to is listed already, and the administration is for those who may see it
     if (!isOpen && !(knowing && attribute.kind === 'link' && !attribute.target.startsWith('admin::'))) return [];
     const targets = targetsOf(model, attribute);
-    return attribute.kind === 'morph' ? targets.filter((it) => given.gate.reaches(model.types.get(it)!)) : targets;
+    return attribute.kind === 'morph'
+      ? targets.filter((it) => given.gate.reaches(model.types.get(it)!, attribute))
+      : targets;
   });
   return { types, written };
 };

@@ -86,7 +86,7 @@ export const newSchemas = (model: Model, gate: Gate, format: EntryFormat = 'v4')
   const reachable = (attribute: NestedAttribute): readonly EntryType[] =>
     targetsOf(model, attribute)
       .map(typeAt)
-      .filter((it) => attribute.kind !== 'morph' || gate.reaches(it));
+      .filter((it) => attribute.kind !== 'morph' || gate.reaches(it, attribute));
 
   // ---- responses
 

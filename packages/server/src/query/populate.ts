@@ -360,8 +360,8 @@ const targetsFor = (resolving: Resolving, attribute: NestedAttribute): readonly 
     .filter((it) => isReached(resolving, attribute, it));
 
 /** Polymorphic relations show entries of the types that the caller may find, the others show all of theirs. */
-const isReached = ({ gate }: Resolving, { kind }: NestedAttribute, type: EntryType): boolean =>
-  kind !== 'morph' || gate.reaches(type);
+const isReached = ({ gate }: Resolving, attribute: NestedAttribute, type: EntryType): boolean =>
+  attribute.kind !== 'morph' || gate.reaches(type, attribute);
 
 /** The detailed strategy (Q7): only the listed types appear, each with options of its own. */
 const fragments = (

@@ -3,6 +3,7 @@ import type {
   Attribute,
   EntryType,
   LinkAttribute,
+  MorphAttribute,
   NestedAttribute,
   PartAttribute,
   ScalarAttribute,
@@ -104,8 +105,8 @@ export interface Gate {
   /** Differs whenever the gate may answer differently; part of the cache key of plans. */
   readonly version: string;
   allows(type: EntryType, attribute: Attribute, use: Use): boolean;
-  /** Whether entries of the type may be reached by links that lead to any type. */
-  reaches(target: EntryType): boolean;
+  /** Whether entries of the type may be reached by links that lead to any type, those of an attribute or all. */
+  reaches(target: EntryType, by?: MorphAttribute): boolean;
   /**
    * Which entries of a type may be seen, by a request that asks for them (`root`) or through others: a condition, or null for all.
    * Without it all may.

@@ -62,7 +62,7 @@ interface ParseContext {
 export const hiddenTargets = (
   attribute: MorphAttribute,
   { model, gate }: { readonly model: Model; readonly gate: Gate },
-): ReadonlySet<Uid> => new Set(targetsOf(model, attribute).filter((it) => !gate.reaches(typeOf(model, it))));
+): ReadonlySet<Uid> => new Set(targetsOf(model, attribute).filter((it) => !gate.reaches(typeOf(model, it), attribute)));
 
 /** A value other than null: `{ id, __type }`, for `morphToMany` also a list of them or `connect`, `disconnect`, `set`. */
 export const parseMorph = (

@@ -474,6 +474,16 @@ describe.each(dialects)('an administrator of files of their own on %s', (dialect
     expect(await inFrench(3)).toEqual(await inFrench(absent));
   });
 
+  it('AD10: is shown entries related to a file only where all of their media may be read', async () => {
+    await it_().world.update('files', mine, 'created_by_id', admins.bea);
+    await ask('ada', 'PUT', '/api/films/1', { data: { stills: [mine] } });
+    const related = async (name: AdminName, url = `/api/upload/files/${mine}?populate=related`) =>
+      (await ask(name, 'GET', url)).text;
+    expect(await related('ada')).toContain('"__type":"api::film.film"');
+    expect(await related('bea')).not.toContain('api::film.film');
+    expect(await related('bea', `/api/upload/files?populate[related][on][${film}][fields]=title`)).not.toContain(film);
+  });
+
   it('AD10, UP18: is told of uses in attributes that they may read', async () => {
     await it_().world.update('files', mine, 'created_by_id', admins.bea);
     const uses = async (name: AdminName) =>
