@@ -65,7 +65,16 @@ export const checkChanges = async (
   const { absent, mediaTypes, hidden } = targets(snapshot);
   const refused = refusedFiles(changes, mediaTypes, snapshot);
   const issues = [...absent, ...refused, ...(await takenIssues(taken, changes, context))];
-  return issues.length > 0 ? { ok: false, issues } : ok({ ...snapshot, hidden });
+  if (issues.length > 0) return { ok: false, issues };
+  await addHeld(hidden, changes, snapshot, context);
+  return ok(hidden.size > 0 ? { ...snapshot, hidden } : snapshot);
+};
+
+/** Ids by type. */
+type Hidden = Map<Uid, ReadonlySet<number>>;
+
+const hide = (ids: readonly number[], uid: Uid, hidden: Hidden): void => {
+  if (ids.length > 0) hidden.set(uid, new Set([...(hidden.get(uid) ?? []), ...ids]));
 };
 
 interface Targets {
@@ -73,8 +82,8 @@ interface Targets {
   readonly absent: readonly Issue[];
   /** The same, whatever the caller may see. */
   readonly gone: readonly Issue[];
-  /** Entries that positions name, and that the caller must not see. */
-  readonly hidden: ReadonlyMap<Uid, ReadonlySet<number>>;
+  /** Entries that positions name or that are disconnected, and that the caller must not see. */
+  readonly hidden: Hidden;
   /** The media types of the files that are named; null for a file without one. */
   readonly mediaTypes: ReadonlyMap<number, string | null>;
 }
@@ -84,9 +93,9 @@ interface Asked {
   readonly uid: Uid;
   readonly ids: readonly number[];
   readonly path: readonly string[];
-  /** Entries beside which it places these. */
-  readonly anchors: readonly number[];
-  /** The list that the owner has, if the value is all of the list; null for that of a new one, and for polymorphic relations. */
+  /** Entries beside which it places these, and those that it disconnects. */
+  readonly others: readonly number[];
+  /** The list of files that the owner has, if the value is all of the list; null for that of a new one. */
   readonly list: ListKey | null;
   readonly isMorph: boolean;
 }
@@ -95,13 +104,14 @@ const askedBy = ({ change: { links, morphs }, id }: OwnedChange): readonly Asked
   [
     ...links.map((link): Asked => {
       const { target, path } = link.attribute;
-      const isWhole = link.change.kind === 'set';
+      const { change } = link;
+      const isOfFiles = change.kind === 'set' && target === FILE_UID;
       return {
         uid: target,
         ids: askedIds(link),
         path: link.path,
-        anchors: anchorIds(link),
-        list: id === null || !isWhole ? null : listKey(pathKey(path), id),
+        others: change.kind === 'set' ? [] : [...anchorIds(link), ...change.disconnect],
+        list: id === null || !isOfFiles ? null : listKey(pathKey(path), id),
         isMorph: false,
       };
     }),
@@ -111,13 +121,13 @@ const askedBy = ({ change: { links, morphs }, id }: OwnedChange): readonly Asked
           uid: targets[0]!.uid,
           ids: targets.map((it) => it.id),
           path: morph.path,
-          anchors: [],
+          others: [],
           list: null,
           isMorph: true,
         }),
       ),
     ),
-  ].filter((it) => it.ids.length > 0);
+  ].filter((it) => it.ids.length + it.others.length > 0);
 
 const askedByType = (changes: readonly OwnedChange[]): readonly Asked[][] =>
   groupBy(changes.flatMap(askedBy), (it) => it.uid);
@@ -145,28 +155,30 @@ const askTargets = (
 ): ((snapshot: Pick<Snapshot, 'lists'> | null) => Targets) => {
   const mediaTypes = new Map<number, string | null>();
   const missing: Missing[] = [];
-  const hidden = new Map<Uid, ReadonlySet<number>>();
+  const hidden: Hidden = new Map();
   for (const asked of askedByType(changes)) {
     const { uid } = asked[0]!;
     const type = typeOf(model, uid);
-    const sees = isBounded(type, gate)
-      ? ([, creatorId, , , text]: Row): boolean =>
-          gate.changes!.covers('read', type, { creatorId, locale: type.localized ? text : null })
-      : null;
-    const anchors = sees ? asked.flatMap((it) => it.anchors) : [];
-    const wanted = [...new Set([...distinctIds(asked), ...anchors])];
+    const sees = isBounded(type, gate) ? seenBy(gate, type) : null;
+    const others = isKeptUnseen(type, gate) ? asked.flatMap((it) => it.others) : [];
+    const wanted = [...new Set([...distinctIds(asked), ...others])];
+    if (wanted.length === 0) continue;
     const lock = locks === 'locks' && asked.some((it) => it.isMorph) ? 'referenced' : 'plain';
     ask((sees ? governedStatement : existingStatement)(type, wanted, dialect, lock), (rows) => {
       const found = new Set(rows.flatMap((row) => (sees?.(row) === false ? [] : [row[0]!])));
       if (uid === FILE_UID) for (const [id, , , , mime] of rows) mediaTypes.set(id!, mime);
-      hidden.set(uid, new Set(anchors.filter((id) => !found.has(id))));
+      hide(
+        others.filter((id) => !found.has(id)),
+        uid,
+        hidden,
+      );
       const existing = sees ? new Set(rows.map(([id]) => id)) : found;
       for (const it of asked)
         for (const id of it.ids) if (!found.has(id)) missing.push({ asked: it, id, exists: existing.has(id) });
     });
   }
   return (snapshot) => {
-    // what the entry holds already, whoever put it there, may stay
+    // files that the entry holds already, which it shows, may stay
     const isHeld = ({ list }: Asked, id: number): boolean =>
       list !== null && snapshot?.lists.get(list)?.some((it) => it.to === id) === true;
     const left = missing.filter(({ asked, id, exists }) => !(exists && isHeld(asked, id)));
@@ -182,6 +194,44 @@ const isBounded = (type: EntryType, { entries, changes }: Gate): boolean => {
   if (!entries || !changes) return false;
   const seen = entries(type, type.uid === FILE_UID ? 'root' : 'nested');
   return seen !== null && !(type.uid === FILE_UID && seen.kind === 'or' && seen.members.length === 0);
+};
+
+const seenBy =
+  (gate: Gate, type: EntryType) =>
+  ([, creatorId, , , text]: Row): boolean =>
+    gate.changes!.covers('read', type, { creatorId, locale: type.localized ? text : null });
+
+/** Whether links to entries of the type that the caller may not see stay as they are. Files are seen wherever they are linked (AC5). */
+const isKeptUnseen = (type: EntryType, gate: Gate): boolean => type.uid !== FILE_UID && isBounded(type, gate);
+
+/** Adds the entries that are in a list which is set. */
+const addHeld = async (
+  hidden: Hidden,
+  changes: readonly OwnedChange[],
+  { lists }: Pick<Snapshot, 'lists'>,
+  { model, gate, tx, dialect }: CheckContext,
+): Promise<void> => {
+  const held = changes.flatMap(({ change, id }) =>
+    change.links.flatMap((link) => {
+      const { target, path } = link.attribute;
+      if (id === null || link.change.kind !== 'set' || !isKeptUnseen(typeOf(model, target), gate)) return [];
+      return (lists.get(listKey(pathKey(path), id)) ?? []).map((it) => ({ uid: target, id: it.to }));
+    }),
+  );
+  const questions = newQuestions();
+  for (const them of groupBy(held, (it) => it.uid)) {
+    const type = typeOf(model, them[0]!.uid);
+    const ids = [...new Set(them.map((it) => it.id))];
+    questions.ask(governedStatement(type, ids, dialect, 'plain'), (rows) => {
+      const seen = new Set(rows.filter(seenBy(gate, type)).map(([id]) => id));
+      hide(
+        ids.filter((id) => !seen.has(id)),
+        type.uid,
+        hidden,
+      );
+    });
+  }
+  await questions.answer(tx, dialect);
 };
 
 /** Files of another type than the attribute allows. Those that it holds already may stay. */
@@ -328,9 +378,10 @@ export const countedQuestions = (
   changes: readonly OwnedChange[],
   { model, dialect }: Pick<CheckContext, 'model' | 'dialect'>,
 ): readonly Counted[] => [
-  ...askedByType(changes).map((asked): Counted => {
+  ...askedByType(changes).flatMap((asked): readonly Counted[] => {
     const wanted = distinctIds(asked);
-    return { query: existingStatement(typeOf(model, asked[0]!.uid), wanted, dialect), rows: wanted.length };
+    if (wanted.length === 0) return [];
+    return [{ query: existingStatement(typeOf(model, asked[0]!.uid), wanted, dialect), rows: wanted.length }];
   }),
   ...changes.flatMap(({ change, id }) =>
     change.values

@@ -20,8 +20,10 @@ export interface LinkPlanning {
 }
 
 /** @param change that of the owner, to which the link belongs. */
-export const planLinks = (link: LinkChange, change: Change, ownerId: number, planning: LinkPlanning): void => {
-  const { attribute } = link;
+export const planLinks = (given: LinkChange, change: Change, ownerId: number, planning: LinkPlanning): void => {
+  const { attribute } = given;
+  const hidden = planning.snapshot.hidden?.get(attribute.target) ?? none;
+  const link = withoutHidden(given, hidden);
   const other = otherSide(link, change);
   const here = linksItself(link, ownerId);
   const there = other ? linksItself(other, ownerId) : null;
@@ -33,7 +35,7 @@ export const planLinks = (link: LinkChange, change: Change, ownerId: number, pla
   }
   const list = listKey(pathKey(attribute.path), ownerId);
   const stored = planning.snapshot.lists.get(list) ?? [];
-  const wanted = wantedIds(link, distinctIds(stored), planning.snapshot.hidden?.get(attribute.target));
+  const wanted = wantedIds(link, distinctIds(stored), hidden);
   if (!wanted.ok) {
     planning.issues.push(...wanted.issues);
     return;
@@ -81,15 +83,25 @@ const linksItself = ({ attribute, change }: LinkChange, ownerId: number): boolea
 
 const distinctIds = (stored: readonly StoredLink[]): readonly number[] => [...new Set(stored.map((it) => it.to))];
 
-/** The ids of the relation after the change, in order. @param hidden anchors that the caller may not see. */
+const none: ReadonlySet<number> = new Set();
+
+/** The same change, that disconnects nothing that the caller may not see. */
+const withoutHidden = (link: LinkChange, hidden: ReadonlySet<number>): LinkChange =>
+  link.change.kind === 'set' || hidden.size === 0
+    ? link
+    : { ...link, change: { ...link.change, disconnect: link.change.disconnect.filter((id) => !hidden.has(id)) } };
+
+/** The ids of the relation after the change, in order. @param hidden what the caller may not see: it stays, before what is set (R14). */
 const wantedIds = (
   { attribute, change, path }: LinkChange,
   current: readonly number[],
-  hidden?: ReadonlySet<number>,
+  hidden: ReadonlySet<number>,
 ): Result<readonly number[]> => {
   if (change.kind === 'set') {
-    if (attribute.shape === 'one') return ok(lastWins(attribute) ? change.ids.slice(-1) : change.ids.slice(0, 1));
-    return ok(change.ids);
+    const kept = current.filter((id) => hidden.has(id));
+    if (attribute.shape === 'many') return ok([...kept, ...change.ids]);
+    const ids = change.ids.length > 0 ? change.ids : kept;
+    return ok(lastWins(attribute) ? ids.slice(-1) : ids.slice(0, 1));
   }
   if (attribute.shape === 'many') return applyMoves(current, change, path, hidden);
   // to-one: positions have no effect, the last one wins (R7)

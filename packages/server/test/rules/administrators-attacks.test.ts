@@ -317,9 +317,39 @@ describe.each(dialects)('what an administrator does not see, and names on %s', (
       ]);
     expect((await as('bea', 'PUT', '/api/films/1', { [name]: name === 'poster' ? mine : [mine] })).status).toBe(200);
     expect((await as('ada', 'PUT', '/api/films/1', { [name]: name === 'poster' ? other : [other] })).status).toBe(200);
-    // what the entry holds may stay
+    // files that the entry holds, which it shows, may stay; of others nobody learns whether it holds them
     for (const value of name === 'poster' ? [other] : [[other], [mine, other]])
-      expect((await as('bea', 'PUT', '/api/films/1', { [name]: value })).status).toBe(200);
+      expect([value, codesOf(await as('bea', 'PUT', '/api/films/1', { [name]: value }))]).toEqual([
+        value,
+        name === 'reels' ? [400, ['relation.absent']] : [200, undefined],
+      ]);
+  });
+
+  it('AD11, R14: stays where it is linked, whatever is set or disconnected', async () => {
+    const idsOf = async (name: string) => {
+      const { body } = await it_().askAs('ada', 'GET', `/api/films/3?fields=id&populate=${name}`);
+      return [(body as { data: Entry }).data.attributes[name] as { data: Entry | Entry[] | null }]
+        .flatMap((it) => it.data ?? [])
+        .map((it) => it.id);
+    };
+    const [hidden, mine] = [3, 1];
+    await it_().world.update('reels', hidden, 'created_by_id', admins.ada);
+    await it_().world.update('reels', mine, 'created_by_id', admins.bea);
+    const written = async (reels: unknown) => {
+      expect(codesOf(await as('bea', 'PUT', '/api/films/3', { reels: reels as object }))).toEqual([200, undefined]);
+      return idsOf('reels');
+    };
+    await as('ada', 'PUT', '/api/films/3', { reels: [hidden] });
+    expect(await written([mine])).toEqual([hidden, mine]);
+    expect(await written({ disconnect: [hidden] })).toEqual([hidden, mine]);
+    expect(await written({ connect: [{ id: mine, position: { start: true } }], disconnect: [hidden] })).toEqual([
+      mine,
+      hidden,
+    ]);
+    for (const value of [null, [], { set: [] }]) expect(await written(value)).toEqual([hidden]);
+    // whoever sees it takes it out
+    await as('ada', 'PUT', '/api/films/3', { reels: [] });
+    expect(await idsOf('reels')).toEqual([]);
   });
 
   it('AD11, R3: is no place in a list, whether the list holds it or not', async () => {
