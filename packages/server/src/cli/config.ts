@@ -430,11 +430,14 @@ export const readVariables = (projectDir: string, outside: NodeJS.ProcessEnv): V
 };
 
 /** `.env`, or the file that ENV_PATH names, as in v4. */
-const variablesInFile = (
+export const environmentFile = (projectDir: string, outside: NodeJS.ProcessEnv): string =>
+  path.resolve(projectDir, outside['ENV_PATH'] ?? '.env');
+
+export const variablesInFile = (
   projectDir: string,
   outside: NodeJS.ProcessEnv,
 ): Readonly<Record<string, string | undefined>> => {
-  const file = path.resolve(projectDir, outside['ENV_PATH'] ?? '.env');
+  const file = environmentFile(projectDir, outside);
   return fs.existsSync(file) ? parseEnv(readText(file)) : {};
 };
 
@@ -490,7 +493,8 @@ export const readEnvironment = (
   return check(environmentSchema, given, 'environment', '.env');
 };
 
-const definedIn = (variables: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> =>
+/** Without those that are empty. */
+export const definedIn = (variables: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(variables).filter((it): it is [string, string] => it[1] !== undefined && it[1] !== ''),
   );

@@ -3,7 +3,7 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Secrets } from '../site/site.js';
-import type { Environment } from './config.js';
+import { definedIn, type Environment, environmentFile, outsideVariables, variablesInFile } from './config.js';
 import { StartFault } from './start-fault.js';
 
 export const secretNames = ['JWT_SECRET', 'API_TOKEN_SALT', 'ADMIN_JWT_SECRET'] as const;
@@ -67,28 +67,41 @@ const words: Readonly<Record<UnfitSecret['why'], readonly [one: string, several:
 };
 
 /** @param say called with a message about what was written, never with the secrets. */
-export const readSecrets = (
+export const readSecrets = async (
   projectDir: string,
   env: Environment,
   say: (text: string) => void,
   asked: SecretsAsked = {},
-): Secrets => {
+): Promise<Secrets> => {
   if (env.NODE_ENV === 'production') refuseUnfit(unfitSecrets(env, asked));
   const missing = needed(asked).filter((it) => env[it] === undefined);
-  const made: Partial<Record<Name, string>> = {};
-  if (missing.length > 0) {
-    for (const name of missing) made[name] = newSecret();
-    const file = path.join(projectDir, '.env');
-    append(file, missing.map((name) => `${name}=${made[name]}\n`).join(''));
-    ignoreFiles(projectDir);
-    say(`secrets: generated ${listOf(missing)} in ${file}`);
-  }
-  const secret = (name: Name): string => made[name] ?? env[name] ?? '';
+  const found = missing.length > 0 ? await writeMissing(projectDir, missing, say) : {};
+  const secret = (name: Name): string => env[name] ?? found[name] ?? '';
   return {
     jwtSecret: secret('JWT_SECRET'),
     apiTokenSalt: secret('API_TOKEN_SALT'),
     adminJwtSecret: asked.withAdmins === true ? secret('ADMIN_JWT_SECRET') : null,
   };
+};
+
+/** First starts at the same time take turns: all but the first find what it has written. */
+const writeMissing = async (
+  projectDir: string,
+  missing: readonly Name[],
+  say: (text: string) => void,
+): Promise<Readonly<Partial<Record<Name, string>>>> => {
+  const outside = outsideVariables();
+  const file = environmentFile(projectDir, outside);
+  const { takeTurn } = await import('../sql/sqlite/claim.js');
+  return takeTurn(file, () => {
+    const written: Readonly<Partial<Record<Name, string>>> = definedIn(variablesInFile(projectDir, outside));
+    const made = missing.filter((it) => written[it] === undefined).map((name) => [name, newSecret()] as const);
+    if (made.length === 0) return written;
+    append(file, made.map(([name, secret]) => `${name}=${secret}\n`).join(''));
+    ignoreFiles(projectDir);
+    say(`secrets: generated ${listOf(made.map(([name]) => name))} in ${file}`);
+    return { ...written, ...Object.fromEntries(made) };
+  });
 };
 
 /** That of the server, for a command whose credentials the server must know; a generated one might not be its own. */

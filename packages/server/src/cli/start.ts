@@ -48,7 +48,7 @@ export const start = async (dir: string): Promise<void> => {
   // before anything is written: code that cannot be loaded leaves no trace
   if (project.v4.opened) shareVariables(project.dir);
   const loaded = await loadProjectCode(project);
-  const secrets = readSecrets(project.dir, project.env, (text) => logger.info(text), {
+  const secrets = await readSecrets(project.dir, project.env, (text) => logger.info(text), {
     withAdmins: hasStudio(project),
   });
   const db = await openDatabase(project, {

@@ -64,6 +64,23 @@ describe('processes that start together on one empty database', () => {
   });
 });
 
+describe('first starts of a project at the same time', () => {
+  it('ST12: all of them use the same secrets, which are written once', async () => {
+    const dir = newFolder();
+    fs.cpSync(path.join(magazine, 'src'), path.join(dir, 'src'), { recursive: true });
+    const served = await Promise.allSettled(
+      Array.from({ length: 4 }, () =>
+        serveInProcess(dir, { JWT_SECRET: '', API_TOKEN_SALT: '', ADMIN_JWT_SECRET: '' }),
+      ),
+    );
+    for (const it of served) if (it.status === 'fulfilled') it.value.child.kill('SIGKILL');
+    expect(served.map((it) => it.status)).toEqual(Array(4).fill('fulfilled'));
+    const names = fs.readFileSync(path.join(dir, '.env'), 'utf8').matchAll(/^(\w+)=/gm);
+    expect([...names].map(([, name]) => name)).toEqual(['JWT_SECRET', 'API_TOKEN_SALT', 'ADMIN_JWT_SECRET']);
+    fs.rmSync(dir, { recursive: true });
+  });
+});
+
 describe('a link table with a name of 55 characters', () => {
   const table = 'chapters_of_the_very_long_history';
   const attribute = 'mentioned_towns';

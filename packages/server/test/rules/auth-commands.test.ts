@@ -48,75 +48,94 @@ describe('secrets', () => {
     dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-secrets-'));
   });
   afterEach(() => fs.rmSync(dir, { recursive: true }));
-  const read = (env: Record<string, string> = {}) => {
+  const read = async (env: Record<string, string> = {}) => {
     const said: string[] = [];
-    const found = readSecrets(dir, environmentSchema.parse(env), (text) => said.push(text));
+    const found = await readSecrets(dir, environmentSchema.parse(env), (text) => said.push(text));
     return { found, said };
   };
   const file = () => fs.readFileSync(path.join(dir, '.env'), 'utf8');
 
-  it('are generated once in development, stored in .env, and not printed', () => {
+  it('are generated once in development, stored in .env, and not printed', async () => {
     fs.writeFileSync(path.join(dir, '.env'), 'PORT=1');
-    const { found, said } = read();
+    const { found, said } = await read();
     expect(file()).toBe(`PORT=1\nJWT_SECRET=${found.jwtSecret}\nAPI_TOKEN_SALT=${found.apiTokenSalt}\n`);
     expect(found.jwtSecret).toMatch(/^[\w+/]{43}=$/);
     expect(found.jwtSecret).not.toBe(found.apiTokenSalt);
     expect(said.join()).toContain('JWT_SECRET');
     expect(said.join()).not.toContain(found.jwtSecret);
-    const again = read({ JWT_SECRET: found.jwtSecret, API_TOKEN_SALT: found.apiTokenSalt });
+    const again = await read({ JWT_SECRET: found.jwtSecret, API_TOKEN_SALT: found.apiTokenSalt });
     expect(again).toEqual({ found, said: [] });
   });
 
-  it('an existing one is left alone, and a new file is readable only by its owner', () => {
-    const { found } = read({ JWT_SECRET: 'given' });
+  it('an existing one is left alone, and a new file is readable only by its owner', async () => {
+    const { found } = await read({ JWT_SECRET: 'given' });
     expect(found.jwtSecret).toBe('given');
     expect(file()).toBe(`API_TOKEN_SALT=${found.apiTokenSalt}\n`);
     expect(fs.statSync(path.join(dir, '.env')).mode & 0o077).toBe(0);
   });
 
-  it('in production a missing one refuses the start, and nothing is written', () => {
+  it('those that another first start has written in the meantime are used, and nothing is written', async () => {
+    const others = 'JWT_SECRET=of the other\nAPI_TOKEN_SALT=too\n';
+    fs.writeFileSync(path.join(dir, '.env'), others);
+    const found = { jwtSecret: 'of the other', apiTokenSalt: 'too', adminJwtSecret: null };
+    expect(await read({})).toEqual({ found, said: [] });
+    expect(fs.readdirSync(dir)).toEqual(['.env']);
+    expect(file()).toBe(others);
+  });
+
+  it('they are written to the file that ENV_PATH names', async () => {
+    vi.stubEnv('ENV_PATH', path.join(dir, 'own.env'));
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { found } = await read();
+    expect(fs.readFileSync(path.join(dir, 'own.env'), 'utf8')).toContain(`JWT_SECRET=${found.jwtSecret}\n`);
+    expect(fs.existsSync(path.join(dir, '.env'))).toBe(false);
+  });
+
+  it('in production a missing one refuses the start, and nothing is written', async () => {
     const production = { NODE_ENV: 'production' };
-    expect(() => read(production)).toThrow(/JWT_SECRET and API_TOKEN_SALT are missing/);
-    expect(() => read({ ...production, JWT_SECRET: 'x' })).toThrow(/API_TOKEN_SALT is missing/);
-    expect(() => read({ ...production, JWT_SECRET: 'tobemodified', API_TOKEN_SALT: 'x' })).toThrow(
+    await expect(read(production)).rejects.toThrow(/JWT_SECRET and API_TOKEN_SALT are missing/);
+    await expect(read({ ...production, JWT_SECRET: 'x' })).rejects.toThrow(/API_TOKEN_SALT is missing/);
+    await expect(read({ ...production, JWT_SECRET: 'tobemodified', API_TOKEN_SALT: 'x' })).rejects.toThrow(
       /^JWT_SECRET is a placeholder that everybody knows/,
     );
-    expect(() => read({ ...production, JWT_SECRET: 'toBeModified1', API_TOKEN_SALT: '"tobemodified"' })).toThrow(
-      /^JWT_SECRET and API_TOKEN_SALT are placeholders/,
-    );
-    expect(() => read({ ...production, JWT_SECRET: 'short' })).toThrow(
+    await expect(
+      read({ ...production, JWT_SECRET: 'toBeModified1', API_TOKEN_SALT: '"tobemodified"' }),
+    ).rejects.toThrow(/^JWT_SECRET and API_TOKEN_SALT are placeholders/);
+    await expect(read({ ...production, JWT_SECRET: 'short' })).rejects.toThrow(
       /^JWT_SECRET is too easy to guess[^\n]*\nAPI_TOKEN_SALT is missing/,
     );
-    expect(() => read({ ...production, JWT_SECRET: ' ', API_TOKEN_SALT: '\t' })).toThrow(/are missing/);
+    await expect(read({ ...production, JWT_SECRET: ' ', API_TOKEN_SALT: '\t' })).rejects.toThrow(/are missing/);
     expect(fs.existsSync(path.join(dir, '.env'))).toBe(false);
-    expect(read({ ...production, JWT_SECRET: '16 characters at', API_TOKEN_SALT: 'y' }).found).toEqual({
+    expect((await read({ ...production, JWT_SECRET: '16 characters at', API_TOKEN_SALT: 'y' })).found).toEqual({
       jwtSecret: '16 characters at',
       apiTokenSalt: 'y',
       adminJwtSecret: null,
     });
   });
 
-  it('in production a JWT_SECRET that is easy to guess refuses the start', () => {
+  it('in production a JWT_SECRET that is easy to guess refuses the start', async () => {
     const weak = { NODE_ENV: 'production', JWT_SECRET: 'aaaa', API_TOKEN_SALT: 'y' };
-    expect(() => read(weak)).toThrow(/JWT_SECRET is too easy to guess/);
-    expect(() => read({ ...weak, JWT_SECRET: 'a'.repeat(40) })).toThrow(/too easy to guess/);
-    expect(read({ ...weak, NODE_ENV: 'development' }).found.jwtSecret).toBe('aaaa');
+    await expect(read(weak)).rejects.toThrow(/JWT_SECRET is too easy to guess/);
+    await expect(read({ ...weak, JWT_SECRET: 'a'.repeat(40) })).rejects.toThrow(/too easy to guess/);
+    expect((await read({ ...weak, NODE_ENV: 'development' })).found.jwtSecret).toBe('aaaa');
   });
 
-  it('AD3: that of administrators is needed where they sign in, and only there', () => {
+  it('AD3: that of administrators is needed where they sign in, and only there', async () => {
     const production = { NODE_ENV: 'production', JWT_SECRET: '16 characters at', API_TOKEN_SALT: 'y' };
     const withAdmins = (env: Record<string, string>) =>
       readSecrets(dir, environmentSchema.parse(env), () => undefined, { withAdmins: true });
-    expect(() => withAdmins(production)).toThrow(/ADMIN_JWT_SECRET is missing/);
-    expect(() => withAdmins({ ...production, ADMIN_JWT_SECRET: 'short' })).toThrow(/ADMIN_JWT_SECRET is too easy/);
-    expect(read({ ...production, ADMIN_JWT_SECRET: 'short' }).found.adminJwtSecret).toBeNull();
-    const { adminJwtSecret } = withAdmins({});
+    await expect(withAdmins(production)).rejects.toThrow(/ADMIN_JWT_SECRET is missing/);
+    await expect(withAdmins({ ...production, ADMIN_JWT_SECRET: 'short' })).rejects.toThrow(
+      /ADMIN_JWT_SECRET is too easy/,
+    );
+    expect((await read({ ...production, ADMIN_JWT_SECRET: 'short' })).found.adminJwtSecret).toBeNull();
+    const { adminJwtSecret } = await withAdmins({});
     expect(adminJwtSecret).toMatch(/^[\w+/]{43}=$/);
     expect(file()).toContain(`ADMIN_JWT_SECRET=${adminJwtSecret}\n`);
   });
 
-  it('generated ones are kept out of git, unless the project has a .gitignore', () => {
-    read();
+  it('generated ones are kept out of git, unless the project has a .gitignore', async () => {
+    await read();
     const ignored = path.join(dir, '.gitignore');
     const lines = fs.readFileSync(ignored, 'utf8').split('\n');
     expect(lines).toEqual(expect.arrayContaining(['.env', 'backup-*.db*', 'backup-*.dump', '*.before-restore-*']));
@@ -126,7 +145,7 @@ describe('secrets', () => {
     expect(ofInit).toEqual(expect.arrayContaining(lines));
     fs.writeFileSync(ignored, 'mine\n');
     fs.rmSync(path.join(dir, '.env'));
-    read();
+    await read();
     expect(fs.readFileSync(ignored, 'utf8')).toBe('mine\n');
   });
 });

@@ -39,7 +39,7 @@ export const serveProject = async (
   const opened = await openProject(dir);
   refuseGuards(opened.code, opened.config.project);
   const loaded = await loadProjectCode(opened);
-  const secrets = readSecrets(dir, opened.env, () => undefined, { withAdmins: hasStudio(opened) });
+  const secrets = await readSecrets(dir, opened.env, () => undefined, { withAdmins: hasStudio(opened) });
   const db = await openDatabase(opened);
   const bound = await bindCode(await storedProject(opened, db), loaded, { secrets, db, logger });
   await bringUp(opened, db, logger);

@@ -64,7 +64,7 @@ export const nextGeneration = async (options: NextOptions): Promise<Generation> 
   const found = await openProject(dir);
   logger.level = found.env.LOG_LEVEL;
   warn(found, notices, live);
-  const secrets = readSecrets(dir, found.env, (text) => logger.info(text), { withAdmins: hasStudio(found) });
+  const secrets = await readSecrets(dir, found.env, (text) => logger.info(text), { withAdmins: hasStudio(found) });
   // with secrets that were just generated
   const read: Project = { ...found, env: readEnvironment(dir, outsideVariables(), found.v4.settings) };
   const handlers = await loadProjectHandlers(read);

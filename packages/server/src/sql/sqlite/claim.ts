@@ -1,4 +1,5 @@
 /** Claims on files and folders that a process holds until it exits: operating system locks, by way of SQLite. */
+import fs from 'node:fs';
 import Database from 'better-sqlite3';
 
 export interface Claim {
@@ -9,9 +10,11 @@ export interface Claim {
  * Claims the file until this process exits. The claim is an operating system lock on an empty file next to it, so it is
  * released even after a crash. Null if another process holds it.
  */
-export const claimFile = (file: string): Claim | null => {
+export const claimFile = (file: string): Claim | null => claim(claimOf(file), 0);
+
+const claim = (name: string, waitMsMax: number): Claim | null => {
   try {
-    const lock = new Database(claimOf(file), { timeout: 0 });
+    const lock = new Database(name, { timeout: waitMsMax });
     lock.pragma('journal_mode = memory');
     lock.exec('begin exclusive');
     held.add(lock);
@@ -24,6 +27,21 @@ export const claimFile = (file: string): Claim | null => {
   } catch (fault) {
     // if the file cannot be created, other processes cannot be detected
     return (fault as { readonly code?: unknown }).code === 'SQLITE_BUSY' ? null : { release: () => undefined };
+  }
+};
+
+const TURN_MS_MAX = 10_000;
+
+/** Does the work when no other process does any for this file; after some seconds all the same, because one may hang. */
+export const takeTurn = <T>(file: string, work: () => T): T => {
+  const name = `${file}-writing`;
+  const turn = claim(name, TURN_MS_MAX);
+  try {
+    return work();
+  } finally {
+    turn?.release();
+    // others may wait for this one, and yet others make it anew: both find the work done
+    if (turn) fs.rmSync(name, { force: true });
   }
 };
 
