@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import once from 'lodash/once.js';
 import { contentType } from 'mime-types';
 import { issue } from '../errors.js';
@@ -28,7 +28,7 @@ export const STUDIO_PATH = '/studio';
 /** Serves the Studio, and sends browsers there that ask for `/`. */
 export const addStudio = (app: FastifyInstance, settings: StudioSettings): void => {
   const home = settings.basePath + STUDIO_PATH;
-  const fileOf = newFiles(settings.dir);
+  const fileOf = newFiles(settings.dir, app.log);
   const compressed = newCompressed(COMPRESSED_BYTES_MAX);
 
   const sendPage = async (reply: FastifyReply): Promise<FastifyReply> => {
@@ -109,29 +109,39 @@ interface StudioFile {
 
 const decompress = promisify(zlib.brotliDecompress);
 
-/** Reads files once, and again when they have changed; null for one that is not there. The build calls compressed ones `NAME.br`. */
-const newFiles = (dir: string): ((name: string) => Promise<StudioFile | null>) => {
-  const known = new Map<string, { readonly stamp: string; readonly file: StudioFile }>();
+/**
+ * Reads files once, and again when they have changed; null for one that is not there. The build calls compressed ones
+ * `NAME.br`; a damaged one is not there, or browsers would keep it.
+ */
+const newFiles = (dir: string, log: FastifyBaseLogger): ((name: string) => Promise<StudioFile | null>) => {
+  const known = new Map<string, { readonly stamp: string; readonly file: StudioFile | null }>();
+  const read = async (file: string, isBrotli: boolean): Promise<StudioFile | null> => {
+    const bytes = await fs.promises.readFile(file);
+    const etag = `"${crypto.hash('sha256', bytes, 'base64url').slice(0, 27)}"`;
+    if (!isBrotli) return { brotli: null, plain: () => bytes, etag };
+    try {
+      await decompress(bytes);
+    } catch (fault) {
+      log.error(`${file} is damaged: ${(fault as Error).message}; install Dovetail again`);
+      return null;
+    }
+    return { brotli: bytes, plain: once(() => decompress(bytes)), etag };
+  };
   return async (name) => {
     for (const isBrotli of [true, false]) {
       const file = path.join(dir, isBrotli ? `${name}.br` : name);
       try {
         const { mtimeMs, size } = await fs.promises.stat(file);
         const stamp = `${mtimeMs} ${size}`;
-        const found = known.get(name);
-        if (found?.stamp === stamp) return found.file;
-        const bytes = await fs.promises.readFile(file);
-        const etag = `"${crypto.hash('sha256', bytes, 'base64url').slice(0, 27)}"`;
-        const made = isBrotli
-          ? { brotli: bytes, plain: once(() => decompress(bytes)), etag }
-          : { brotli: null, plain: () => bytes, etag };
-        known.set(name, { stamp, file: made });
-        return made;
+        const found = known.get(file);
+        const made = found?.stamp === stamp ? found.file : await read(file, isBrotli);
+        known.set(file, { stamp, file: made });
+        if (made) return made;
       } catch (fault) {
         if (!notThere.includes((fault as NodeJS.ErrnoException).code)) throw fault;
+        known.delete(file);
       }
     }
-    known.delete(name);
     return null;
   };
 };

@@ -24,6 +24,9 @@ for (const [name, text] of Object.entries({
   'favicon.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
   '.hidden.js': 'secret',
   'assets/index-2.js.br': zlib.brotliCompressSync(`${script}${script}`),
+  'assets/cut.js.br': zlib.brotliCompressSync(script).subarray(0, -4),
+  'assets/beside.js.br': 'no brotli',
+  'assets/beside.js': script,
 })) {
   fs.mkdirSync(path.dirname(path.join(dir, name)), { recursive: true });
   fs.writeFileSync(path.join(dir, name), text);
@@ -142,6 +145,15 @@ describe.each(dialects)('SU6 on %s', (dialect) => {
       sent.set(encoding, String(answer.headers['etag']));
     }
     expect(new Set(sent.values()).size).toBe(1);
+  });
+
+  it.each(['br', 'gzip', 'identity'])('SU6 a damaged compressed file is not there, for %s', async (encoding) => {
+    const app = await serverWith({ studio });
+    const ask = (name: string) => app.get(`/studio/assets/${name}`, { 'accept-encoding': encoding });
+    expect((await ask('cut.js')).status).toBe(404);
+    const beside = await ask('beside.js');
+    expect(beside.status).toBe(200);
+    if (encoding === 'identity') expect(beside.text).toBe(script);
   });
 
   it.each([
