@@ -61,6 +61,12 @@ const samplesOf = {
   'query.unknown-pagination': { name: 'pagesize', near: 'pageSize' },
   'pagination.top-level': { name: 'page' },
   'explain.no-content': { at: 'url', paths: ['/api/articles', '/api/articles/:id'] },
+  'explain.by-code': {
+    at: 'url',
+    path: '/api/articles/best',
+    place: 'src/api/article/routes/best.js',
+    paths: ['/api/articles', '/api/articles/:id'],
+  },
   'relation.no-list': { name: 'categorys', near: 'categories' },
   'read.too-expensive': { what: 'rows' },
   'body.block': { what: 'Text node needs a text' },

@@ -66,6 +66,7 @@ export type ErrorCode =
   | 'pagination.top-level'
   | 'pagination.with-count'
   | 'explain.no-content'
+  | 'explain.by-code'
   | 'read.too-expensive'
   | 'read.too-slow'
   | 'read.too-large'

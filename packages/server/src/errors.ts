@@ -229,6 +229,10 @@ export const issueKinds = {
   'explain.no-content': invalid<{ paths: readonly string[] }>(
     ({ at, paths }) => `${at} must be a path that reads content: ${listNames(paths)}`,
   ),
+  'explain.by-code': invalid<{ path: string; place: string; paths: readonly string[] }>(
+    ({ at, path, place, paths }) =>
+      `${at} is answered by code of the project, on the route GET ${path} of ${place}: what it reads only the code says. What the server itself reads: ${listNames(paths)}`,
+  ),
   // ---- run: budgets
   'read.too-expensive': invalid<{ what: string; max: number }>(
     ({ max, what }) =>

@@ -1,4 +1,4 @@
-/** `POST /_dovetail/explain`: what a URL reads, for the rights of the caller (SU3). */
+/** `POST /_dovetail/explain`: what a URL reads, for the rights of the caller, and whether code of the project takes part (SU3). */
 import type { FastifyInstance } from 'fastify';
 import { newGate } from '../access/access.js';
 import type { KnownCaller } from '../access/caller.js';
@@ -6,36 +6,41 @@ import { hintAt, type Issue, issue, ok, type Result, refused, unwrap } from '../
 import { isJsonObject } from '../model/schema.js';
 import { textQuery } from '../query/brackets.js';
 import type { Site } from '../site/site.js';
+import type { BoundCode } from '../v4code/code.js';
+import type { CodeRoute } from '../v4code/requests/routes.js';
 import { asOf } from './credentials.js';
 import { readFormat } from './forms.js';
 import { whoKnows } from './looking.js';
 import { addPath } from './paths.js';
 import { JSON_TYPE, sendIssues } from './respond.js';
-import { permissionFor, type Route, type Routes, readRouteOf, readRoutes, routesFor } from './routes.js';
-import { listAt } from './window-routes.js';
+import { isReadBy, permissionFor, type Routes, readRouteOf, readRoutes, routesFor, targetOfUrl } from './routes.js';
+import { isAnsweredByCode, listAt } from './window-routes.js';
 
 export interface ExplainRouteDeps {
   readonly site: Site;
   readonly routes: Routes;
   /** Whether anybody may. */
   readonly isOpen: boolean;
+  readonly code: BoundCode | undefined;
 }
 
 export const EXPLAIN_PATH = '/_dovetail/explain';
 
 export const addExplainPath = (app: FastifyInstance, deps: ExplainRouteDeps): void => {
-  const { site, routes } = deps;
+  const { site, routes, code } = deps;
   addPath(app, EXPLAIN_PATH, {
     POST: async (request, reply) => {
       const known = await whoKnows(request.headers, deps);
       if (!known.ok) return sendIssues(reply, known.issues);
       const caller = known.value;
-      const asked = readBody(request.body, routesFor(caller, routes));
+      const asked = readBody(request.body, { caller, routes, code });
       if (!asked.ok) return sendIssues(reply, asked.issues);
-      const { route, action, id, list, search, isRun } = asked.value;
+      const { route, action, id, list, search, byCode, isRun } = asked.value;
       const { type } = route;
       const { model, settings, locales, reader, windows, db } = site;
       const gate = newGate(caller, model);
+      const isClosed = list !== null && caller.who.kind !== 'admin' && isAnsweredByCode(route, site, code);
+      if (isClosed) return sendIssues(reply, [issue('http.not-found', [])]);
       const listed = list === null ? null : listAt(list, type, { model, gate, may: (it) => caller.may(it) });
       if (listed && !listed.ok) return sendIssues(reply, listed.issues);
       const permission = permissionFor(type, action);
@@ -58,7 +63,7 @@ export const addExplainPath = (app: FastifyInstance, deps: ExplainRouteDeps): vo
       return reply
         .header('cache-control', 'no-store')
         .header('content-type', JSON_TYPE)
-        .send(JSON.stringify({ data: { forbidden, ...explanation.value } }));
+        .send(JSON.stringify({ data: { forbidden, code: byCode, ...explanation.value } }));
     },
   });
 };
@@ -70,9 +75,19 @@ const nameOf = ({ who }: KnownCaller): string => (who.kind === 'public' ? 'role:
 
 const keys: readonly string[] = ['url', 'analyze'];
 
-type Asked = NonNullable<ReturnType<typeof readRouteOf>> & { readonly isRun: boolean };
+type Asked = NonNullable<ReturnType<typeof readRouteOf>> & {
+  readonly isRun: boolean;
+  /** The route of code that takes part in the read; null where the server reads by itself. */
+  readonly byCode: Pick<CodeRoute, 'path' | 'place'> | null;
+};
 
-const readBody = (body: unknown, routes: readonly Route[]): Result<Asked> => {
+interface AskedOf {
+  readonly caller: KnownCaller;
+  readonly routes: Routes;
+  readonly code: BoundCode | undefined;
+}
+
+const readBody = (body: unknown, { caller, routes, code }: AskedOf): Result<Asked> => {
   if (!isJsonObject(body)) return refused(issue('body.type', [], { expected: 'object', value: body }));
   const { url, analyze = false } = body;
   const issues: Issue[] = Object.keys(body)
@@ -82,8 +97,18 @@ const readBody = (body: unknown, routes: readonly Route[]): Result<Asked> => {
   if (typeof analyze !== 'boolean')
     issues.push(issue('body.type', ['analyze'], { expected: 'boolean', value: analyze }));
   if (issues.length > 0) return { ok: false, issues };
-  const found = readRouteOf(String(url), routes);
-  if (found) return ok({ ...found, isRun: analyze === true });
-  const paths = readRoutes(routes).map((it) => it.route.path);
-  return refused(issue('explain.no-content', ['url'], { paths }));
+  const target = String(url);
+  const served = routesFor(caller, routes);
+  const own = readRouteOf(target, served);
+  // administrators pass the code by where the server can answer them itself (AD14)
+  const isPastCode = own !== null && caller.who.kind === 'admin';
+  const answering = isPastCode ? null : (code?.table.at(targetOfUrl(target).pathname).find('GET')?.route ?? null);
+  const byCode = answering && { path: answering.path, place: answering.place };
+  const found = answering ? readRouteOf(target, routes.all) : own;
+  const paths = readRoutes(served).map((it) => it.route.path);
+  if (answering && byCode && !isReadBy(answering, found))
+    return refused(issue('explain.by-code', ['url'], { ...byCode, paths }));
+  return found
+    ? ok({ ...found, isRun: analyze === true, byCode })
+    : refused(issue('explain.no-content', ['url'], { paths }));
 };

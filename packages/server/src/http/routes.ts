@@ -3,7 +3,9 @@ import type { Caller } from '../access/access.js';
 import { limits } from '../limits.js';
 import type { EntryType, Model, Uid } from '../model/model.js';
 import type { ReadAction } from '../query/selection.js';
+import type { CodeRoute } from '../v4code/requests/routes.js';
 import type { WriteAction } from '../write/session.js';
+import { targetOf } from './target.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -94,9 +96,8 @@ export const readRoutes = (routes: readonly Route[]): readonly Pick<ReadRoute, '
 
 /** A full URL, or a path with or without a leading slash. */
 export const targetOfUrl = (url: string): { readonly pathname: string; readonly search: string } => {
-  const target = url.replace(/^https?:\/\/[^/]+/i, '').replace(/#.*$/s, '');
-  const [path = '', search = ''] = target.split(/\?(.*)/s);
-  return { pathname: path.startsWith('/') ? path : `/${path}`, search };
+  const [pathname = '', search = ''] = targetOf(url).split(/\?(.*)/s);
+  return { pathname, search };
 };
 
 /** What a URL reads; null for one that reads no content. */
@@ -112,6 +113,10 @@ export const readRouteOf = (url: string, routes: readonly Route[]): ReadRoute | 
   }
   return null;
 };
+
+/** Whether a route of code leads to the read that the server has for the URL, so that code takes part in it; else the code is the answer. */
+export const isReadBy = ({ handled }: CodeRoute, found: ReadRoute | null): boolean =>
+  found !== null && handled?.uid === found.route.type.uid && ['find', 'findOne'].includes(handled.action);
 
 /** The id in a path: digits without sign or leading zero, at most 32 bits; null otherwise (RQ3). */
 export const parseId = (text: string, max: number): number | null => {

@@ -183,7 +183,7 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
   const { version = '', isModelOpen = false, studio = null } = settings;
   addLibraryPaths(app, { library: site.media.library, callers });
   addModelPath(app, taken, { site, routes, prefix, version, isOpen: isModelOpen });
-  addExplainPath(app, { site, routes, isOpen: isModelOpen });
+  addExplainPath(app, { site, routes, isOpen: isModelOpen, code: deps.code });
   if (settings.health)
     addHealthPath(app, {
       site,

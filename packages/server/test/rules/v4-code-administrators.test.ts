@@ -220,6 +220,34 @@ describe.each(cases)('administrators and $name on $dialect', ({ dialect, more, s
     expect(explained).toMatchObject({ status: 200, body: { data: { forbidden: null } } });
   });
 
+  it('SU3, AD15: with the rights of others, what code answers is not explained as what the server reads', async () => {
+    const own = await as('strapi-super-admin');
+    const explained = (url: string, headers: Record<string, string>) =>
+      served.json('POST', '/_dovetail/explain', { url }, headers);
+    const asPublic = { ...own, 'dovetail-as': 'role:public' };
+    const router = 'src/api/note/routes/note.js';
+    for (const [url, path] of [
+      ['/api/notes?sort=title', '/api/notes'],
+      ['/api/notes/1', '/api/notes/:id'],
+    ] as const) {
+      expect(await explained(url, asPublic)).toMatchObject({
+        status: 200,
+        body: { data: { code: { path, place: router } } },
+      });
+      expect(await explained(url, own)).toMatchObject({ status: 200, body: { data: { code: null } } });
+    }
+    expect((await explained('/api/notes/1/relations/tags', asPublic)).status).toBe(400);
+    expect((await explained('/api/notes/1/relations/tags', own)).status).toBe(200);
+    const message =
+      'url is answered by code of the project, on the route GET /api/notes/latest of src/api/note/routes/a-own.js: what it reads only the code says. What the server itself reads:';
+    for (const headers of [asPublic, own])
+      expect(await explained('/api/notes/latest', headers)).toMatchObject({
+        status: 400,
+        body: { error: { message: expect.stringContaining(message), details: { errors: [{ path: ['url'] }] } } },
+      });
+    expect((await explained('/api/notes/%zz', asPublic)).status).toBe(400);
+  });
+
   it('AD14: everybody else meets the code, and what it leaves out', async () => {
     expect((await served.json('GET', '/api/notes')).body).toEqual({ data: [], meta: { by: 'controller' } });
     expect((await served.json('GET', '/api/notes/1')).status).toBe(403);

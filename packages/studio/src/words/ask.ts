@@ -124,6 +124,8 @@ export const ask = {
     entries: (shown: number, total: number | null) =>
       total === null ? count(shown, 'entry', 'entries') : `${shown} of ${count(total, 'entry', 'entries')}`,
     ignored: (names: string) => `The server ignores ${names}.`,
+    byCode: ({ path, place }: { readonly path: string; readonly place: string }) =>
+      `Code of the project takes part, on the route GET ${path} of ${place}. The plan is what the server reads for the URL as it stands.`,
     leftOut: (who: string) => `Not visible to ${who}:`,
     json: 'Response as JSON',
     tree: 'Response as a tree',

@@ -7,7 +7,7 @@ import { allowAll, roleCaller, tokenCaller } from '../../access/caller.js';
 import { type IsServed, newPermissionStore } from '../../access/permissions.js';
 import { firstToken, tokenNameStatement } from '../../access/tokens.js';
 import { formatIssue, never, orNearest, type Result } from '../../errors.js';
-import { permissionFor, readRouteOf, readRoutes, routesOf, targetOfUrl } from '../../http/routes.js';
+import { isReadBy, permissionFor, readRouteOf, readRoutes, routesOf, targetOfUrl } from '../../http/routes.js';
 import { listAt } from '../../http/window-routes.js';
 import { textQuery } from '../../query/brackets.js';
 import { type ExplainedStatement, type Explanation, explainRead, explainWindow, type Run } from '../../read/explain.js';
@@ -15,7 +15,6 @@ import { newReader } from '../../read/find.js';
 import { readDefaultCode } from '../../read/locales.js';
 import { newWindowReader } from '../../read/window.js';
 import { type Db, readRows, type TableRead } from '../../sql/dialect.js';
-import type { CodeRoute } from '../../v4code/requests/routes.js';
 import { requireComplete } from '../layout.js';
 import { countOf, openDatabase, openProject } from '../project.js';
 import { isServedBy, unservedOf } from '../site.js';
@@ -44,7 +43,7 @@ export const explain = async (
     const { pathname } = targetOfUrl(url);
     const byCode = await codeRouteAt(project, db, pathname);
     const readable = readRoutes(routes).map((it) => it.route.path);
-    if (byCode && !isReadOf(byCode, found))
+    if (byCode && !isReadBy(byCode, found))
       throw new StartFault(
         `${pathname} is answered by code of the project, on the route GET ${byCode.path} of ${byCode.place}: what it reads only the code says. explain knows what the server itself reads, for the routes ${readable.join(', ')}`,
       );
@@ -82,10 +81,6 @@ export const explain = async (
     await db.close();
   }
 };
-
-/** Whether the route of code leads to the read that the server has for the URL. */
-const isReadOf = ({ handled }: CodeRoute, found: ReturnType<typeof readRouteOf>): boolean =>
-  found !== null && handled?.uid === found.route.type.uid && ['find', 'findOne'].includes(handled.action);
 
 const preparedOf = <T>(prepared: Result<T>): T => {
   if (!prepared.ok) throw new StartFault(prepared.issues.map(formatIssue).join('\n'));

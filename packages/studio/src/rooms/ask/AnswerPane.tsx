@@ -75,6 +75,11 @@ export const AnswerPane = ({
           {texts.leftOut(who)} {explained.leftOut.map((it) => `${it.name} (${it.why})`).join(', ')}
         </Text>
       )}
+      {!error && explained?.code && (
+        <Text size="xs" c="dimmed" role="status">
+          {texts.byCode(explained.code)}
+        </Text>
+      )}
       {view === 'plan' ? (
         <PlanView url={error ? null : url} />
       ) : data && !error ? (

@@ -1,6 +1,8 @@
 /** How a request is read, as `/_dovetail/explain` tells it. */
 
 export interface Explanation {
+  /** The route of the project's code that takes part in the read; null where the server reads by itself. */
+  readonly code: { readonly path: string; readonly place: string } | null;
   readonly leftOut: readonly { readonly name: string; readonly why: string }[];
   readonly plan: { readonly shape: { readonly nodes: readonly PlanNode[] } };
   readonly statements: readonly Statement[];
