@@ -2,12 +2,14 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openProject } from '../../src/cli/project.js';
 import { findCode } from '../../src/cli/v4project/code.js';
 import { findPackages, findPlugins } from '../../src/cli/v4project/plugins.js';
 import { readV4Settings, withPackages } from '../../src/cli/v4project/settings.js';
 import { readExtensions } from '../../src/v4code/loading/read-extensions.js';
 import { newFolder } from '../world/folders.js';
 import { writeFiles } from '../world/schemas.js';
+import { writeSmall } from '../world/small.js';
 
 const none: ReadonlySet<string> = new Set();
 
@@ -47,6 +49,15 @@ describe('plugins of a workspace', () => {
     expect(() => findCode(dir, { ...found, ignoreCode: ['gaurd'] })).toThrow(
       `project.ignoreCode: no code file matches "gaurd"; did you mean "guard"?`,
     );
+  });
+
+  it('refuse the start also where the project has neither config/ nor code', async () => {
+    const dependencies = { '@strapi/strapi': '4.26.2', guard: '1' };
+    writeSmall(dir, { types: { book: { attributes: { title: { type: 'string' } } } } });
+    writeFiles(dir, { 'package.json': JSON.stringify({ dependencies }), ...plugin('.', 'guard', middleware) });
+    expect((await openProject(dir)).v4.guards.map((it) => it.v4Name)).toEqual(['plugins.guard']);
+    writeFiles(dir, { 'dovetail.config.json': JSON.stringify({ project: { ignoreCode: ['guard'] } }) });
+    expect((await openProject(dir)).v4.guards).toEqual([]);
   });
 
   it('are found where Node finds them, in folders above the project', async () => {

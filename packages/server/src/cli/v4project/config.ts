@@ -2,6 +2,7 @@
 import type { OpenedCode } from '../../v4code/code.js';
 import {
   type Config,
+  dependsOnStrapi,
   type Environment,
   type FoundConfig,
   outsideVariables,
@@ -42,21 +43,30 @@ const noV4: V4Side = { opened: null, settings: [], guards: [], asksOrigin: false
 /** Evaluates `config/` if the project has one, or code that runs. */
 const openV4 = async (
   dir: string,
-  { config: { project }, given }: FoundConfig,
+  found: FoundConfig,
   files: readonly CodeFile[],
   variables: Variables,
 ): Promise<V4Side> => {
+  const { project } = found.config;
   const hasSome = needsCode(files) || files.some((it) => it.kind === 'config');
-  if (!project.runCode || !hasSome) return noV4;
+  if (!project.runCode) return noV4;
+  if (!hasSome) return dependsOnStrapi(dir) ? withoutFiles(dir, found) : noV4;
   const { openCode } = await import('../../v4code/code.js');
   const ignored = new Set([...ignoredFiles(files), ...project.ignoreCode]);
   const opened = await withVariables(dir, () =>
     withStartFaults(() => openCode({ dir, variables, environment: variables.NODE_ENV, ignored })),
   );
   const { tree } = opened.config;
-  const found = readV4Settings({ dir, ignored, part: (name) => tree[name] });
-  const settings = withPackages(found, tree['plugins'], findPackages(dir, tree['plugins']), ignored);
+  const read = readV4Settings({ dir, ignored, part: (name) => tree[name] });
+  const settings = withPackages(read, tree['plugins'], findPackages(dir, tree['plugins']), ignored);
+  const { given } = found;
   return { opened, settings, guards: settingGuards(settings, { given }), asksOrigin: asksOrigin(settings, { given }) };
+};
+
+/** Packages run in v4 without any file of the project. */
+const withoutFiles = (dir: string, { config: { project }, given }: FoundConfig): V4Side => {
+  const settings = withPackages([], {}, findPackages(dir), new Set(project.ignoreCode));
+  return { ...noV4, settings, guards: settingGuards(settings, { given }) };
 };
 
 /** What a project is set up with, before its model is looked at. */
