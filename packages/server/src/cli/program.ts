@@ -114,8 +114,6 @@ command('check', 'compare the model with the database')
   .action(async ({ project, json }: ProjectOption & { readonly json?: boolean }) => {
     const { check } = await import('./commands/check.js');
     await check(project, { json: json === true });
-    // what modules of the project have begun, such as a timer, would keep the process alive
-    process.stdout.write('', () => process.exit());
   });
 
 command('sync', 'add missing tables, columns and indexes to the database')
@@ -495,3 +493,5 @@ try {
 } catch (fault) {
   fail(fault);
 }
+// what modules of a project have begun, such as a timer, would keep a command alive
+if (!isServing) process.stdout.write('', () => process.exit());

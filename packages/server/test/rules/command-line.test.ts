@@ -178,14 +178,19 @@ describe('the command line', () => {
     expect(await logOf('')).toMatch(new RegExp(`bootstrapped[^]*${warning}`));
   });
 
-  it('check ends, whatever modules of the project have begun', async () => {
+  it('check and explain end, whatever modules of the project have begun, and run neither register nor bootstrap', async () => {
     makeProject();
+    await run(['sync']);
     fs.writeFileSync(
       path.join(dir, 'src/index.js'),
-      `setInterval(() => 0, 1000); module.exports = { bootstrap() {} , own: 1 };`,
+      `setInterval(() => 0, 1000);
+      const mark = () => require('node:fs').writeFileSync('ran', '');
+      module.exports = { register: mark, bootstrap: mark };`,
     );
-    const { code, out } = await run(['check']);
-    expect([code, out.includes('src/index.js: runs')]).toEqual([1, true]);
+    const [checked, explained] = [await run(['check']), await run(['explain', '/api/notes'])];
+    expect([checked.code, checked.out.includes('src/index.js: runs')]).toEqual([0, true]);
+    expect([explained.code, explained.out.includes('api::note.note')]).toEqual([0, true]);
+    expect(fs.existsSync(path.join(dir, 'ran'))).toBe(false);
   });
 
   it.each([
