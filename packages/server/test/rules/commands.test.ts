@@ -50,6 +50,19 @@ describe('an empty project', () => {
     fs.writeFileSync(path.join(type, 'schema.json'), JSON.stringify({ kind: 'collectionType', info, attributes }));
   };
 
+  it('check says what the start would refuse of handlers, and fails; what these print is no part of its JSON', async () => {
+    makeProject({ text: { type: 'string' } });
+    await printed(() => sync(dir, { dryRun: false, publishDrafts: [] }));
+    const file = 'src/api/note/handlers.ts';
+    fs.writeFileSync(path.join(dir, file), "console.log('loaded'); export default { beforCreate() {} };");
+    const { out } = await printed(() => check(dir, { json: true }));
+    expect(JSON.parse(out)).toMatchObject({
+      ok: false,
+      refused: [expect.stringMatching(`^${file}: "beforCreate" is not a handler or hook; did you mean "beforeCreate"`)],
+    });
+    expect(process.exitCode).toBe(1);
+  });
+
   it('check --json prints the faults of schema files as JSON, and fails', async () => {
     makeProject({ text: { type: 'strng' }, more: { type: 'string', requird: true } });
     const { out, said } = await printed(() => check(dir, { json: true }));

@@ -419,7 +419,7 @@ describe('check says what the start would refuse of the code, and runs neither r
     expect(ok).toBe(false);
     expect(fs.readdirSync(dir).filter((it) => it.startsWith('data.db'))).toEqual([]);
     const { out } = await printed(() => check(dir, { json: false }));
-    expect(out).toContain('Of this code the start refuses');
+    expect(out).toContain('Of the code the start refuses');
     expect(out).toContain('  src/api/book/routes/one.js: the route GET /own: there is no policy "global::gone"\n');
   });
 

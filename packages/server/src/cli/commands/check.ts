@@ -68,7 +68,7 @@ export interface CheckReport {
   readonly warnings: readonly SchemaNote[];
   /** Files of v4's code and configuration; a `guard` that is not ignored refuses the start. */
   readonly code: readonly CodeReport[];
-  /** What the start would refuse of code: guards that do not run, and what code that runs lacks, such as a policy that is not there. */
+  /** What the start would refuse of code: guards that do not run, faults of handlers, and what code that runs lacks, such as a policy that is not there. */
   readonly refused: readonly string[];
   /** Secrets that a start in production refuses; outside of it missing ones are generated, so they are not named. */
   readonly secrets: readonly UnfitSecret[];
@@ -288,7 +288,7 @@ const inWords = (report: CheckReport, { model }: Project, diff: TableDiff, store
   const schema = section('In schema files, read as v4 reads them:', report.warnings.map(formatNote));
   const code = section('Code and configuration of v4 (see docs/project-code.md):', report.code.map(describeCode));
   const refused = section(
-    'Of this code the start refuses (as far as it shows before register, which check does not run):',
+    'Of the code the start refuses (as far as it shows before register, which check does not run):',
     report.refused,
   );
   const settings = section(
