@@ -58,13 +58,17 @@ const loadFile = async (file: string, type: EntryType): Promise<Handlers> => {
     throw new HandlerFault(file, 'export an object of handlers by default');
   const names = namesFor(type);
   for (const [name, value] of Object.entries(loaded)) {
-    const near = nearest(name, names);
-    if (!names.includes(name))
+    if (!names.includes(name)) {
+      const near = nearest(name, names);
+      const isHolder = value !== null && typeof value === 'object';
+      const meant = near === undefined ? '.' : `; did you mean "${near}"?`;
+      const hint = isHolder ? `; if it holds them, write "export default ${name};".` : meant;
       throw new HandlerFault(
         file,
-        `"${name}" is not a handler or hook${type.kind === 'single' ? ' of a single type' : ''}${near === undefined ? '.' : `; did you mean "${near}"?`} Expected one of ${names.join(', ')}.`,
+        `"${name}" is not a handler or hook${type.kind === 'single' ? ' of a single type' : ''}${hint} Expected one of ${names.join(', ')}.`,
         { place: name },
       );
+    }
     if (typeof value !== 'function') throw new HandlerFault(file, `"${name}" is not a function`, { place: name });
   }
   return loaded as Handlers;

@@ -528,6 +528,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     ['export default { fnd: () => null };', 'did you mean "find"'],
     ['export default { find: 5 };', 'not a function'],
     ['export default 5;', 'export an object'],
+    ['export const handlers = { find: () => null };', 'if it holds them, write "export default handlers;"'],
     ['export default {', 'cannot be loaded'],
   ])('a handler file is loaded for its type, or reports what is wrong: %s', async (text, message) => {
     const own = projectDir();
