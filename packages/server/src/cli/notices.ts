@@ -42,7 +42,7 @@ export const warnOfProject = (project: Project, logger: Notices): void => {
       { settings: unsupported.map(describeSetting) },
       `${countSettings(unsupported)} ${unsupported.length === 1 ? 'is' : 'are'} not supported: ${unsupported.map(describeSetting).join('; ')}`,
     );
-  for (const warning of project.warnings) logger.warn(`schema file ${formatNote(warning)}`);
+  for (const warning of project.warnings) logger.warn(formatNote(warning));
   logLeniency(project, logger);
   if (hasStudio(project) && takesStudioPath(project.config))
     logger.warn('the Studio is not served: the content API has its path, /studio');

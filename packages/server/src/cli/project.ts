@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { Refusal } from '../errors.js';
+import { misnamedHandlers } from '../handlers/load.js';
 import { withIndexes } from '../model/indexes.js';
 import { formatNote, loadModel, type SchemaNote } from '../model/load.js';
 import type { Model } from '../model/model.js';
@@ -31,7 +32,7 @@ export interface Project {
   readonly model: Model;
   /** The model of the schema files, if `model` follows what the database stores instead. */
   readonly declared?: Model;
-  /** Faults in schema files that v4 tolerates. */
+  /** Faults in schema files that v4 tolerates, and files that are not read because of their names. */
   readonly warnings: readonly SchemaNote[];
   /** Files of v4's code and configuration. */
   readonly code: readonly CodeFile[];
@@ -61,7 +62,8 @@ export const openProject = async (dir: string): Promise<Project> => {
   if (!loaded.ok) throw new SchemaFault(loaded.faults, loaded.warnings);
   const indexed = withIndexes(loaded.model, config.indexes);
   if (!indexed.ok) throw new StartFault(indexed.faults.map((it) => `configuration: ${it}`).join('\n'));
-  return { dir: absolute, env, config, model: indexed.model, warnings: loaded.warnings, code, v4 };
+  const warnings = [...loaded.warnings, ...misnamedHandlers(absolute)];
+  return { dir: absolute, env, config, model: indexed.model, warnings, code, v4 };
 };
 
 /** Refuses a prefix below which the server has paths of its own. The Studio gives way. */

@@ -2,7 +2,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { nearest } from '../errors.js';
+import { foldersIn } from '../model/files.js';
 import type { EntryType, Model, Uid } from '../model/model.js';
+import type { SchemaNote } from '../model/notes.js';
 import { type Handlers, handlerNames, hookNames } from './handlers.js';
 import { importModule } from './modules.js';
 
@@ -29,14 +31,28 @@ const namesFor = ({ kind }: EntryType): readonly string[] => [
   ...hookNames,
 ];
 
+const fileNames: readonly string[] = ['handlers.ts', 'handlers.js', 'handlers.mjs'];
+
+/** Files that are probably meant to be handlers, in folders that have none. */
+export const misnamedHandlers = (projectDir: string): readonly SchemaNote[] =>
+  foldersIn(path.join(projectDir, 'src/api')).flatMap((api) => {
+    const folder = path.join('src/api', api);
+    const names = fs.readdirSync(path.join(projectDir, folder));
+    if (names.some((it) => fileNames.includes(it))) return [];
+    return names.flatMap((name) => {
+      const [, stem, language] = /^(.+)\.[cm]?([jt]s)$/.exec(name) ?? [];
+      if (stem === undefined || nearest(stem, ['handlers']) === undefined) return [];
+      const message = `is not read as handlers; did you mean "handlers.${language}"?`;
+      return [{ file: path.join(folder, name), place: '', message }];
+    });
+  });
+
 /** `src/api/<name>/handlers.ts` belongs to the content type of that name, or to the only one in the folder. */
 export const loadHandlers = async (projectDir: string, model: Model): Promise<HandlersByType> => {
   const found = new Map<Uid, Handlers>();
   const apis = path.join(projectDir, 'src/api');
   for (const api of fs.existsSync(apis) ? fs.readdirSync(apis).sort() : []) {
-    const file = ['handlers.ts', 'handlers.js', 'handlers.mjs']
-      .map((it) => path.join(apis, api, it))
-      .find((it) => fs.existsSync(it));
+    const file = fileNames.map((it) => path.join(apis, api, it)).find((it) => fs.existsSync(it));
     if (file === undefined) continue;
     const uids = [...model.types.keys()].filter((uid) => uid.startsWith(`api::${api}.`));
     const uid = uids.find((it) => it === `api::${api}.${api}`) ?? (uids.length === 1 ? uids[0] : undefined);

@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import kebabCase from 'lodash/kebabCase.js';
-import { orNearest } from '../errors.js';
+import { nearest, orNearest } from '../errors.js';
 import { builtinSchemas } from './builtin.js';
 import { type AttributeContext, noteContradictions } from './contradictions.js';
 import type { CustomFields } from './custom-fields.js';
@@ -129,6 +129,7 @@ const findSchemaFiles = (projectDir: string, notes: SchemaNotes): readonly Found
     }
   };
   contentTypes('src/api', 'api', 'api::');
+  noteMisplaced(projectDir, notes);
   contentTypes('src/extensions', 'extension', 'plugin::');
   for (const category of foldersIn(path.join(projectDir, 'src/components'))) {
     const folder = path.join('src/components', category);
@@ -148,6 +149,29 @@ const findSchemaFiles = (projectDir: string, notes: SchemaNotes): readonly Found
   }
   return found;
 };
+
+/** Files that are one folder away from where they would be read. v4 does not read them either. */
+const noteMisplaced = (projectDir: string, notes: SchemaNotes): void => {
+  const warn = (file: string, message: string): void => notesOf(file, notes).warn('', `is not read${message}`);
+  const own = 'content-types';
+  for (const api of foldersIn(path.join(projectDir, 'src/api'))) {
+    const folder = path.join('src/api', api);
+    for (const name of foldersIn(path.join(projectDir, folder)))
+      if (name !== own && nearest(name, [own])) warn(path.join(folder, name), `; did you mean "${own}"?`);
+    for (const name of jsonFilesIn(path.join(projectDir, folder, own)))
+      warn(path.join(folder, own, name), `: a content type has a folder of its own, ${own}/<name>/schema.json`);
+  }
+  for (const name of jsonFilesIn(path.join(projectDir, 'src/components')))
+    warn(path.join('src/components', name), ': a component is in the folder of its category, <category>/<name>.json');
+};
+
+const jsonFilesIn = (dir: string): readonly string[] =>
+  fs.existsSync(dir)
+    ? fs
+        .readdirSync(dir)
+        .filter((it) => it.endsWith('.json'))
+        .sort()
+    : [];
 
 const describeSchemaCode = (folder: string, name: string): string =>
   fs.readdirSync(folder).some((it) => /\.[cm]?[jt]s$/.test(it) && it.startsWith(`${name}.`))

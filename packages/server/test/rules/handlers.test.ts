@@ -5,7 +5,7 @@ import path from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Content, Handlers, Refuse } from '../../src/handlers/handlers.js';
-import { HandlerFault, loadHandlers } from '../../src/handlers/load.js';
+import { HandlerFault, loadHandlers, misnamedHandlers } from '../../src/handlers/load.js';
 import { newServer } from '../../src/http/server.js';
 import { limits } from '../../src/limits.js';
 import { loadModel } from '../../src/model/load.js';
@@ -521,6 +521,23 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     } finally {
       await bad.close();
     }
+  });
+
+  it.each([
+    ['handler.ts', 'handlers.ts'],
+    ['handlers.cjs', 'handlers.js'],
+    ['Handlers.js', 'handlers.js'],
+    ['helpers.ts', null],
+  ])('a file that is probably meant to be handlers is named: %s', (name, meant) => {
+    const own = projectDir();
+    const file = `src/api/note/${name}`;
+    fs.writeFileSync(path.join(own, file), '');
+    const message = `is not read as handlers; did you mean "${meant}"?`;
+    expect(misnamedHandlers(own)).toEqual(meant === null ? [] : [{ file, place: '', message }]);
+    // where there are handlers, others may be what these import
+    fs.writeFileSync(path.join(own, 'src/api/note/handlers.mjs'), '');
+    expect(misnamedHandlers(own)).toEqual([]);
+    fs.rmSync(own, { recursive: true });
   });
 
   it.each([

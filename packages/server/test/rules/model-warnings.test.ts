@@ -36,6 +36,26 @@ const linksOf = (files: Files, uid: string, name: string) => {
 };
 
 describe('schema files with warnings', () => {
+  it.each<[file: string, noted: string, words: string]>([
+    [
+      'src/api/page/content-type/page/schema.json',
+      'src/api/page/content-type',
+      'is not read; did you mean "content-types"?',
+    ],
+    [
+      'src/api/page/content-types/schema.json',
+      'src/api/page/content-types/schema.json',
+      'is not read: a content type has a folder of its own, content-types/<name>/schema.json',
+    ],
+    [
+      'src/components/seo.json',
+      'src/components/seo.json',
+      'is not read: a component is in the folder of its category, <category>/<name>.json',
+    ],
+  ])('a file that is not where it would be read: %s', (file, noted, words) => {
+    expect(warningsOf({ ...sound, [file]: {} })).toEqual([{ file: noted, place: '', message: words }]);
+  });
+
   it('a valid project has none', () => {
     expect(warningsOf(sound)).toEqual([]);
   });

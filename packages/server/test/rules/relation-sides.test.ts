@@ -113,7 +113,7 @@ describe('check', () => {
     try {
       writeFiles(dir, files);
       const { out } = await printed(() => check(dir, { json: false }));
-      const [, section] = out.split('In schema files, read as v4 reads them:\n');
+      const [, section] = out.split('Warnings:\n');
       expect(section?.split('\n').slice(0, 3)).toEqual([
         expect.stringContaining(`${typeFile('category')}: attributes.products.inversedBy: both sides say "inversedBy"`),
         expect.stringContaining(`${typeFile('category')}: attributes.offers.mappedBy: api::product.product has no`),

@@ -64,7 +64,7 @@ export interface CheckReport {
   readonly types: readonly { readonly uid: Uid; readonly kind: EntryType['kind'] }[];
   /** Faults in schema files that prevent the start: none. */
   readonly faults: readonly [];
-  /** Faults in schema files that v4 tolerates. */
+  /** Faults in schema files that v4 tolerates, and files that are not read because of their names. */
   readonly warnings: readonly SchemaNote[];
   /** Files of v4's code and configuration; a `guard` that is not ignored refuses the start. */
   readonly code: readonly CodeReport[];
@@ -285,7 +285,7 @@ const indexLine = ({ name, table, columns }: NamedIndex): string =>
 const inWords = (report: CheckReport, { model }: Project, diff: TableDiff, stored: Stored): string => {
   const section = (title: string, lines: readonly string[]): string =>
     lines.length === 0 ? '' : `\n${title}\n${lines.map((it) => `  ${it}`).join('\n')}\n`;
-  const schema = section('In schema files, read as v4 reads them:', report.warnings.map(formatNote));
+  const schema = section('Warnings:', report.warnings.map(formatNote));
   const code = section('Code and configuration of v4 (see docs/project-code.md):', report.code.map(describeCode));
   const refused = section(
     'Of the code the start refuses (as far as it shows before register, which check does not run):',
