@@ -33,6 +33,8 @@ describe('deploy', () => {
     expect(validate(docker)).toEqual([]);
     expect(valuesOf('USER', docker)).toEqual(['node']);
     expect(valuesOf('CMD', docker).at(-1)).toBe('["node", "node_modules/dovetail/bin/dovetail.js", "start"]');
+    // `npm ci` needs the lock file, and tarballs that it names
+    expect(valuesOf('COPY', docker)[0]).toBe('package.json package-lock.json *.tgz ./');
     expect(docker).toMatch(/HEALTHCHECK [\s\S]*\/_health/);
     expect(fs.existsSync(path.join(root, 'bin/dovetail.js'))).toBe(true);
     expect(textOf('Dockerfile.dockerignore').split('\n')).toEqual(
@@ -47,6 +49,10 @@ describe('deploy', () => {
     };
     const { environment, stop_grace_period: grace } = services['dovetail']!;
     expect(Object.keys(environment).filter((it) => !known.has(it))).toEqual([]);
+    // what a start in production may ask for reaches the container
+    expect(Object.keys(environment)).toEqual(
+      expect.arrayContaining(['JWT_SECRET', 'API_TOKEN_SALT', 'ADMIN_JWT_SECRET']),
+    );
     expect(Number.parseInt(grace, 10) * 1000).toBeGreaterThan(limits.drainMsMax + limits.closeMsMax);
     for (const service of Object.values(services))
       expect(service.volumes.map((it) => it.split(':')[0]).filter((it) => !Object.hasOwn(volumes, it!))).toEqual([]);
