@@ -760,6 +760,8 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     ['strapi.db.connection', `strapi!.db!.connection`],
     ['strapi.db.connection', `module.exports = ({ strapi: app }) => app.db.connection`],
     ['strapi.db.connection', `const app = strapi; const { connection: knex } = app.db; knex('books')`],
+    ['strapi.db.connection', `const { ...app } = strapi; app.db.connection('books')`],
+    ['strapi.db.connection', `const { log, ...app } = strapi; const { connection: knex } = app.db; knex('books')`],
     [
       'strapi.db.connection',
       `export default ({ strapi: app }: { strapi: Strapi }) => { const { db } = app; db.connection; }`,

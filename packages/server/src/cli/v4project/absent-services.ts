@@ -98,15 +98,17 @@ const blockAround = (code: string, place: number): readonly [number, number] => 
 /** How far back from a service the beginning of its declaration is looked for. */
 const DECLARATION_LENGTH = 400;
 
-/** `a, b: c` or `a, b as c`: the members, what the file calls them, and where in the list they stand. */
+/** `a, b: c` or `a, b as c`: the members, what the file calls them, and where in the list they stand. The rest, `...d`, is no member. */
 export const destructuredNames = (
   list: string,
 ): readonly { readonly member: string; readonly name: string; readonly at: number }[] =>
-  [...list.matchAll(/([\w$]+)(?:\s*(?::|\bas\b)\s*([\w$]+))?/g)].map(({ 1: member = '', 2: name = member, index }) => ({
-    member,
-    name,
-    at: index,
-  }));
+  [...list.matchAll(/(?<![\w$.])([\w$]+)(?:\s*(?::|\bas\b)\s*([\w$]+))?/g)].map(
+    ({ 1: member = '', 2: name = member, index }) => ({
+      member,
+      name,
+      at: index,
+    }),
+  );
 
 /** With one way to name a member, and each character in its place: `strapi?.plugins['upload']` becomes `strapi .plugins.upload`. */
 const plainly = (text: string): string =>

@@ -44,11 +44,11 @@ export const absentUses = (file: string, source: string, { keepsSessions, plugin
 };
 
 /**
- * With `strapi` for the names that the file gives it: `({ strapi: app }) =>`, `const app = strapi;`. Both still have all lines, and what is at
- * a place of one is at that of the other.
+ * With `strapi` for the names that the file gives it: `({ strapi: app }) =>`, `const app = strapi;`, `const { ...app } = strapi;`. Both still
+ * have all lines, and what is at a place of one is at that of the other.
  */
 const namingStrapi = ({ text, code }: CodeTexts): CodeTexts => {
-  const names = [...code.matchAll(strapiByName)].map(({ 1: inList, 2: assigned }) => inList ?? assigned ?? '');
+  const names = [...code.matchAll(strapiByName)].map(([, ...found]) => found.find((it) => it !== undefined) ?? '');
   if (names.length === 0) return { text, code };
   const used = new RegExp(`(?<![\\w$.]|\\?\\.)(?:${[...new Set(names)].map(escapeRegExp).join('|')})(?![\\w$])`, 'g');
   const places = [...code.matchAll(used)].map(({ 0: { length }, index }) => ({ index, end: index + length }));
@@ -60,7 +60,7 @@ const namingStrapi = ({ text, code }: CodeTexts): CodeTexts => {
 };
 
 const strapiByName =
-  /[{,]\s*strapi\s*:\s*([\w$]+)\s*[,}]|\b(?:const|let|var)\s+([\w$]+)\s*=\s*(?:global(?:This)?\s*\.\s*)?strapi\s*(?=[;,\n]|$)/g;
+  /\.\.\.\s*([\w$]+)\s*,?\s*\}\s*=\s*(?:global(?:This)?\s*\.\s*)?strapi\s*(?=[;,\n]|$)|[{,]\s*strapi\s*:\s*([\w$]+)\s*[,}]|\b(?:const|let|var)\s+([\w$]+)\s*=\s*(?:global(?:This)?\s*\.\s*)?strapi\s*(?=[;,\n]|$)/g;
 
 // ---- `@strapi/utils`, by whatever names the file gives it and its members
 
