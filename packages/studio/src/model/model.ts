@@ -33,3 +33,7 @@ export const isSystem = ({ name }: Attribute): boolean => SYSTEM.has(name);
 /** Types that people write content in: not components, nor those of plugins (users, roles, files). */
 export const contentTypes = (model: Model): readonly Type[] =>
   model.types.filter((it) => it.kind !== 'component' && it.uid.startsWith('api::'));
+
+/** What is typed as a value of a filter, as the server reads it: times have seconds. */
+export const filterValue = ({ family }: Pick<Attribute, 'family'>, typed: string): string =>
+  family === 'time' ? typed.trim().replace(/^\d\d:\d\d$/, '$&:00') : typed;

@@ -1,5 +1,6 @@
 /** The operator of a condition, and what it compares with. */
 import { Select, TagsInput } from '@mantine/core';
+import { filterValue } from '../../model/model.js';
 import { words } from '../../words/index.js';
 import { DraftInput } from './DraftInput.js';
 import { type Compared, operandsOf } from './query/filters.js';
@@ -144,8 +145,7 @@ const ValueInput = ({ label, attribute, value, onChange }: ValueProps) => {
       flex={1}
       aria-label={label}
       value={value}
-      // a time of day without seconds is none to the server
-      onCommit={(it) => onChange(family === 'time' ? it.trim().replace(/^\d\d:\d\d$/, '$&:00') : it)}
+      onCommit={(it) => onChange(filterValue(attribute, it))}
       inputMode={family === 'number' ? 'decimal' : 'text'}
       {...(family === 'date' && /^(\d{4}-\d\d-\d\d)?$/.test(value) ? { type: 'date' } : {})}
       {...(family === 'instant' ? { placeholder: '2026-01-31T12:00:00Z' } : {})}

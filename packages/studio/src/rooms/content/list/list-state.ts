@@ -1,5 +1,5 @@
 /** What a list shows; the address holds all of it. */
-import { type Attribute, attributeOf, type Model, type Type, typeOf } from '../../../model/model.js';
+import { type Attribute, attributeOf, filterValue, type Model, type Type, typeOf } from '../../../model/model.js';
 
 export interface Condition {
   /** The attribute, or the attribute of the related entry: `author.name`. */
@@ -165,14 +165,10 @@ export const takes = (operator: string): 'none' | 'one' | 'two' | 'list' => {
 
 /** None while the value is missing: a half-written filter filters nothing. */
 const conditionQuery = ({ on, operator, value }: Condition, attribute: Attribute | undefined): readonly object[] => {
-  const operand = operandOf(operator, value, attribute?.family === 'time' ? withSeconds : asTyped);
+  const operand = operandOf(operator, value, (it) => (attribute ? filterValue(attribute, it) : it));
   if (operand === null) return [];
   return [on.split('.').reduceRight<object>((inner, name) => ({ [name]: inner }), { [operator]: operand })];
 };
-
-const asTyped = (text: string): string => text;
-/** `10:00` as the server reads times. */
-const withSeconds = (text: string): string => text.trim().replace(/^\d\d:\d\d$/, '$&:00');
 
 /** The values of a text such as `Oslo, "Bergen, Norway"`; a quote in quotes is doubled. */
 const valuesOf = (text: string): readonly string[] =>
