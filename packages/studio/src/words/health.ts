@@ -50,7 +50,7 @@ export const health = {
   disabled: 'off',
   delivered: 'delivered',
   noAnswer: 'none since the server started',
-  webhooksForbidden: 'Your role does not allow seeing webhooks.',
+  webhooksForbidden: 'You do not have permission to view webhooks.',
   ignored: 'Ignored settings',
   ignoredText: 'These are in the project files, but have no effect here.',
   ignoredNone: 'None: everything in the project files is used.',
