@@ -471,7 +471,7 @@ const fail = (fault: unknown): void => {
   } else if (diskFull.has((fault as NodeJS.ErrnoException).code)) {
     process.stderr.write(`The disk is full: ${(fault as Error).message}\nFree some space and run the command again.\n`);
     process.exit(1);
-  } else if (refusedPlace.has((fault as NodeJS.ErrnoException).code) && 'path' in (fault as object)) {
+  } else if (isRefusedPlace(fault as NodeJS.ErrnoException)) {
     process.stderr.write(`The file system refuses a file or folder: ${(fault as Error).message}\n`);
     process.exit(1);
   } else throw fault;
@@ -487,6 +487,9 @@ const refusedPlace: ReadonlySet<string | undefined> = new Set([
   'EISDIR',
   'EEXIST',
 ]);
+/** A file that is missing while the server runs is a bug; elsewhere it is one that cannot be made, as below /proc. */
+const isRefusedPlace = ({ code, path: place }: NodeJS.ErrnoException): boolean =>
+  place !== undefined && (refusedPlace.has(code) || (code === 'ENOENT' && !isServing));
 
 try {
   await program.parseAsync();

@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { Refusal } from '../errors.js';
+import { makeFolder } from '../folders.js';
 import { misnamedHandlers } from '../handlers/load.js';
 import { withIndexes } from '../model/indexes.js';
 import { formatNote, loadModel, type SchemaNote } from '../model/load.js';
@@ -125,7 +126,7 @@ export const openDatabase = async (
       return { ...(await openSqlite(':memory:', { readOnly })), place: file };
     }
     try {
-      if (!readOnly) fs.mkdirSync(path.dirname(file), { recursive: true });
+      if (!readOnly) makeFolder(path.dirname(file));
       const pagesKib = Math.round(config.memory.pagesMb * 1024);
       return await openSqlite(file, { readOnly, pagesKib, onUnavailable });
     } catch (fault) {

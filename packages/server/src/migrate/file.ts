@@ -2,6 +2,7 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { makeFolder } from '../folders.js';
 import { isJsonObject } from '../model/schema.js';
 import type { Change, Step } from './changes.js';
 import { MigrationFault } from './faults.js';
@@ -34,7 +35,7 @@ export const planName = ({ made, changes }: Plan): string => {
 };
 
 export const writePlan = (file: string, plan: Plan): void => {
-  fs.mkdirSync(path.dirname(file), { recursive: true });
+  makeFolder(path.dirname(file));
   fs.writeFileSync(file, textOf(plan));
 };
 

@@ -146,6 +146,16 @@ describe('the command line', () => {
       expect(said).toMatch(/^The file system refuses a file or folder: \w+: .*types\.ts\/under.*'\n$/);
       expect(code).toBe(1);
     }
+    // where Linux refuses a folder as if the one above it were missing
+    for (const args of [
+      ['export', '/proc/new/content.ndjson'],
+      ['types', '--out', '/proc/types.ts'],
+      ['backup', '--out', '/proc/new/of/backup.db'],
+    ]) {
+      const { code, said } = await run(args);
+      expect(said).toMatch(/^The file system refuses a file or folder: \w+: .*'\/proc\/.*'\n$/);
+      expect(code).toBe(1);
+    }
   });
 
   it('start stops in order as soon as it says that it serves, and whether or not its log is read', async () => {

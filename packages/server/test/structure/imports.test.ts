@@ -30,7 +30,7 @@ const order = [
 /** The folders of `v4code`, likewise; the files beside them belong to none. */
 const codeOrder = ['loading', 'strapi-utils', 'data', 'plugins', 'requests'];
 /** Files outside of the folders. */
-const base = ['errors.ts', 'ready.ts', 'single-flight.ts', 'concurrency.ts', 'memory.ts', 'limits.ts'];
+const base = ['errors.ts', 'ready.ts', 'single-flight.ts', 'concurrency.ts', 'memory.ts', 'limits.ts', 'folders.ts'];
 
 interface Arrow {
   readonly from: string;

@@ -1,6 +1,7 @@
 /** `backup` and `restore`: copies of a SQLite file and of the uploads; PostgreSQL has tools of its own, whose commands are told. */
 import fs from 'node:fs';
 import path from 'node:path';
+import { makeFolder } from '../../folders.js';
 import { type Environment, postgresUrl } from '../config.js';
 import { newProgress } from '../progress.js';
 import { refuseOtherClient } from '../project.js';
@@ -28,7 +29,7 @@ export const backup = async (project: string, { out, uploads }: BackupOptions): 
   const { copyDatabase, faultOfDatabase, localUploads } = await import('../../sql/sqlite/backup.js');
   const part = `${file}.part`;
   fs.rmSync(part, { force: true });
-  fs.mkdirSync(path.dirname(file), { recursive: true });
+  makeFolder(path.dirname(file));
   const progress = newProgress('copying the database');
   try {
     // it holds password hashes and tokens
@@ -59,7 +60,7 @@ export const backup = async (project: string, { out, uploads }: BackupOptions): 
 const copyUploads = (dir: string, file: string, urls: readonly string[]): number => {
   const from = uploadsDirOf(dir);
   const to = uploadsBeside(file);
-  fs.mkdirSync(to, { recursive: true });
+  makeFolder(to);
   if (fs.existsSync(from)) fs.cpSync(from, to, { recursive: true, preserveTimestamps: true });
   return urls.filter((url) => !fs.existsSync(path.join(to, path.basename(url)))).length;
 };
@@ -95,7 +96,7 @@ export const restore = async (project: string, given: string, { force }: Restore
     throw new StartFault(
       `${replaced.join(' and ')} would be replaced. With --force what is there is kept under another name.`,
     );
-  fs.mkdirSync(path.dirname(database), { recursive: true });
+  makeFolder(path.dirname(database));
   const { claimFile } = await import('../../sql/sqlite/claim.js');
   const claim = claimFile(database);
   if (!claim) throw new StartFault(`${database} is being served. Stop the server first.`);

@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { typescriptOf } from '../../describe/typescript.js';
+import { makeFolder } from '../../folders.js';
 import { openProject } from '../project.js';
 import { StartFault } from '../start-fault.js';
 
@@ -25,7 +26,7 @@ export const types = async (
     return;
   }
   if (current === text) return;
-  fs.mkdirSync(path.dirname(path.resolve(out)), { recursive: true });
+  makeFolder(path.dirname(path.resolve(out)));
   fs.writeFileSync(out, text);
   process.stderr.write(`${out} written\n`);
 };

@@ -6,6 +6,7 @@
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { makeFolder } from '../../folders.js';
 import { newSecret, secretNames } from '../secrets.js';
 import { StartFault } from '../start-fault.js';
 import { manifestOf, sourceOf } from './packages.js';
@@ -77,7 +78,7 @@ export const writeProject = ({ dir, template, language }: Choices): number => {
   try {
     for (const [name, text] of files) {
       const file = path.join(dir, name);
-      fs.mkdirSync(path.dirname(file), { recursive: true });
+      makeFolder(path.dirname(file));
       // secrets are for their owner only
       fs.writeFileSync(file, text, name === '.env' ? { mode: 0o600 } : {});
     }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { sql } from 'kysely';
+import { makeFolder } from '../../folders.js';
 import { readDefaultCode } from '../../read/locales.js';
 import type { Dialect, JsonField, Snapshot, Sql } from '../../sql/dialect.js';
 import { postgresUrl } from '../config.js';
@@ -65,7 +66,7 @@ interface Output {
 
 const openOutput = (file: string): Output => {
   const part = `${file}.part`;
-  if (file !== '-') fs.mkdirSync(path.dirname(path.resolve(file)), { recursive: true });
+  if (file !== '-') makeFolder(path.dirname(path.resolve(file)));
   const stream = file === '-' ? process.stdout : fs.createWriteStream(part, { mode: 0o600 });
   let fault: Error | null = null;
   stream.on('error', (it) => {
