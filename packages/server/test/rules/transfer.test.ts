@@ -177,6 +177,10 @@ describe.each(dialects)('export and import on %s', (dialect) => {
     expect(await fault(changed(note, '{"table":"nots","row":{"id":9}}'))).toMatch(
       new RegExp(`line ${place}: there is no table nots`),
     );
+    if (dialect === 'postgres')
+      expect(await fault(changed(note, row(`"id":9,"count":2,"title":"${'x'.repeat(300)}"`)))).toMatch(
+        new RegExp(`line ${place}: notes.title: value too long`),
+      );
     expect(await fault(changed(note, row('"id":3')))).toMatch(new RegExp(`line ${place}: notes: unique constraint`));
     expect(await fault(written(lines.slice(0, -2)))).toMatch(/ends before its last line/);
     expect(await fault(written(lines.filter((it) => !it.includes(note))))).toMatch(/the file had 7 rows, and has 6/);
@@ -186,9 +190,9 @@ describe.each(dialects)('export and import on %s', (dialect) => {
     expect(await target.rows('select id from notes')).toEqual([]);
   });
 
-  it('a file of another model is refused by what differs', async () => {
+  it('a file of another model is refused by what differs, and nothing is added to the database', async () => {
     const { file } = await exported();
-    await target.start({
+    target.write({
       [typeFile('tag')]: contentType('tag', {
         name: { type: 'string' },
         colour: { type: 'string' },
@@ -196,6 +200,16 @@ describe.each(dialects)('export and import on %s', (dialect) => {
       }),
     });
     expect(await fault(file)).toMatch(/is of another model:\n {2}tags\.colour is in the model only$/);
+    await expect(target.rows('select colour from tags')).rejects.toThrow(/colour/);
+  });
+
+  it('an export that cannot be written says nothing of rows', async () => {
+    const file = path.join(source.dir, 'content.ndjson');
+    fs.symlinkSync('/dev/full', `${file}.part`);
+    const { said } = await printed(() =>
+      expect(exportContent(at(source), file, { scope: 'content' })).rejects.toMatchObject({ code: 'ENOSPC' }),
+    );
+    expect(said).toBe('');
   });
 
   it('two exports of one state are the same bytes; an existing file stays', async () => {

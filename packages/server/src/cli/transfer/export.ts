@@ -32,12 +32,10 @@ export const exportContent = async (dir: string, file: string, { scope }: Export
     try {
       await out.write(headerLine({ scope, defaultLocale, tables: layoutOf(tables) }));
       const snapshot = await openSnapshot(project);
-      try {
-        await writeRows(tables, namedTypes(project.model, scope), { snapshot, dialect: db.dialect, write: out.write });
-      } finally {
-        await snapshot.close();
-      }
+      const writing = { snapshot, dialect: db.dialect, write: out.write };
+      const said = await writeRows(tables, namedTypes(project.model, scope), writing).finally(() => snapshot.close());
       await out.end();
+      process.stderr.write(said);
     } catch (fault) {
       out.discard();
       throw fault;
@@ -120,11 +118,12 @@ interface Writing {
 /** Rows in memory at a time. */
 const ROWS_PER_PAGE = 500;
 
+/** Returns what to say of them once the file has its name. */
 const writeRows = async (
   tables: readonly TransferTable[],
   types: readonly string[] | null,
   { snapshot, dialect, write }: Writing,
-): Promise<void> => {
+): Promise<string> => {
   const progress = newProgress('rows written');
   let rows = 0;
   let left = 0;
@@ -145,11 +144,9 @@ const writeRows = async (
   }
   await write(endLine(rows));
   progress.end();
-  process.stderr.write(`${countOf(rows, 'row')} of ${countOf(tables.length, 'table')}\n`);
-  if (left > 0)
-    process.stderr.write(
-      `${countOf(left, 'link')} left out: they are repeated, or lead to entries that do not exist or are not exported\n`,
-    );
+  const written = `${countOf(rows, 'row')} of ${countOf(tables.length, 'table')}\n`;
+  if (left === 0) return written;
+  return `${written}${countOf(left, 'link')} left out: they are repeated, or lead to entries that do not exist or are not exported\n`;
 };
 
 const rowText = ({ columns }: TransferTable, texts: readonly string[]): string => {

@@ -7,7 +7,7 @@ import { FILE_UID, USER_UID } from '../../model/model.js';
 import { ConstraintFault, type Db, type DbValue, type NewRow, type Tx } from '../../sql/dialect.js';
 import { savepoint } from '../../sql/savepoint.js';
 import { prepareData } from '../bootstrap.js';
-import { bringUp } from '../layout.js';
+import { bringUp, storedProject } from '../layout.js';
 import { storeDefault } from '../locales.js';
 import { newProgress } from '../progress.js';
 import { countOf, openDatabase, openProject, type Project } from '../project.js';
@@ -31,6 +31,10 @@ export const importContent = async (dir: string, file: string, { replace }: Impo
   const header = await firstLine(file, lines);
   const db = await openDatabase(opened);
   try {
+    const { model } = await storedProject(opened, db);
+    const tables = transferTables(model, header.scope);
+    const found = differences(header.tables, layoutOf(tables));
+    if (found.length > 0) throw new StartFault(`${file} is of another model:${list(found)}`);
     const logger = pino({ level: 'warn' }, pino.destination(2));
     const project = await bringUp(opened, db, logger);
     // what it says is of the seeds and roles of a new database
@@ -38,9 +42,6 @@ export const importContent = async (dir: string, file: string, { replace }: Impo
       withEntries: false,
       ownActions: () => actionsOfCode(project, db),
     });
-    const tables = transferTables(project.model, header.scope);
-    const found = differences(header.tables, layoutOf(tables));
-    if (found.length > 0) throw new StartFault(`${file} is of another model:${list(found)}`);
     let replaced = new Set<string>();
     const rows = await db.writeAlone(async (tx) => {
       if (replace) replaced = await readFiles(project, tx, db);
@@ -295,10 +296,29 @@ const insertBatch = async (batch: readonly ReadRow[], file: string, tx: Tx, dial
       try {
         await insert([one]);
       } catch (own) {
-        const words = own instanceof ConstraintFault ? `${own.kind} constraint ${own.names}` : (own as Error).message;
-        throw faultAt(file, one.line)(`${one.row.table}: ${words}`);
+        const fail = faultAt(file, one.line);
+        if (own instanceof ConstraintFault) throw fail(`${one.row.table}: ${own.kind} constraint ${own.names}`);
+        throw fail(`${await refusedPlace(one, insert)}: ${(own as Error).message}`);
       }
     }
     throw fault;
   }
+};
+
+/**
+ * The column whose value is refused, or else the table. PostgreSQL does not say which value is too long, but refuses it alone
+ * too, before it looks at constraints.
+ */
+const refusedPlace = async (
+  { line, row }: ReadRow,
+  insert: (rows: readonly ReadRow[]) => Promise<void>,
+): Promise<string> => {
+  for (const cell of row.cells) {
+    try {
+      await insert([{ line, row: { ...row, cells: [cell] } }]);
+    } catch (fault) {
+      if (!(fault instanceof ConstraintFault)) return `${row.table}.${cell.column}`;
+    }
+  }
+  return row.table;
 };
