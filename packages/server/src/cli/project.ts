@@ -9,7 +9,7 @@ import { formatNote, loadModel, type SchemaNote } from '../model/load.js';
 import type { Model } from '../model/model.js';
 import { configuredPrefix, foreignTables, isOwn, tablesOf } from '../model/storage.js';
 import { type Db, type ReadableDb, readInside, type Tx } from '../sql/dialect.js';
-import { catalogProgram, diffTables, readCatalog, type TableDiff } from '../sql/schema.js';
+import { catalogProgram, diffTables, readCatalog, sameNames, type TableDiff } from '../sql/schema.js';
 import type { SqliteDb } from '../sql/sqlite/open.js';
 import {
   type Config,
@@ -161,7 +161,13 @@ const waysToConnect = (message: string): string => {
 /** Compares model and database. @param tx the transaction to read in. */
 export const compareDatabase = async (project: Pick<Project, 'model'>, db: ReadableDb, tx?: Tx): Promise<TableDiff> => {
   const found = tx ? await readInside(catalogProgram(db.dialect), tx) : await readCatalog(db);
-  const diff = diffTables(tablesOf(project.model), found, db, configuredPrefix);
+  const tables = tablesOf(project.model);
+  const diff = diffTables(tables, found, db, configuredPrefix);
+  const same = sameNames(tables, diff, db);
+  if (same.length > 0)
+    throw new StartFault(
+      `PostgreSQL cuts names to 63 bytes, and could not tell apart:\n  ${same.join('\n  ')}\nUse shorter names in the schema files, for attributes or "collectionName".`,
+    );
   return {
     ...diff,
     surplusTables: diff.surplusTables.filter((it) => !foreignTables.includes(it) && !isOwn(it)),

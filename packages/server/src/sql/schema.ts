@@ -176,6 +176,35 @@ export const diffTables = (
   };
 };
 
+/**
+ * Names that the database would cut to the same, in words: of columns, of tables, and of what is missing of v4's indexes, which
+ * share the names of tables.
+ */
+export const sameNames = (
+  wanted: readonly Table[],
+  { missingTables, missingIndexes }: TableDiff,
+  { dialect: { schema } }: ReadableDb,
+): readonly string[] => {
+  const indexes = [
+    ...missingTables.flatMap((table) => table.indexes.map((index) => ({ table: table.name, index }))),
+    ...missingIndexes,
+  ].filter(({ index }) => !index.own);
+  const names = [
+    ...wanted.map(({ name }) => ({ of: '', name, what: `table ${name}` })),
+    ...indexes.map(({ table, index: { name } }) => ({ of: '', name, what: `index ${name} of ${table}` })),
+    ...wanted.flatMap(({ name: table, columns }) =>
+      columns.map(({ name }) => ({ of: table, name, what: `column ${table}.${name}` })),
+    ),
+  ];
+  const known = new Map<string, (typeof names)[number]>();
+  return names.flatMap((it) => {
+    const stored = `${it.of}\n${schema.storedName(it.name)}`;
+    const other = known.get(stored);
+    if (!other) known.set(stored, it);
+    return other && other.name !== it.name ? [`${other.what} and ${it.what}`] : [];
+  });
+};
+
 /** A statement outside the transaction of the others, and what it does: `creates articles_pages_index on articles (id)`. */
 export interface IndexChange {
   readonly what: string;

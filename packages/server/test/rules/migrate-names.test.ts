@@ -524,6 +524,26 @@ describe.each(dialects)('on %s', (dialect) => {
       await changing.close();
     }
   });
+
+  it('ST1: names that PostgreSQL would shorten to the same prevent the start, which names both', async () => {
+    const long = 'x'.repeat(63);
+    const post = (...names: readonly string[]) =>
+      contentType('post', Object.fromEntries(names.map((name) => [name, { type: 'string' }])));
+    const collection = (name: string) => contentType(name, {}, { collectionName: `${long}${name}` });
+    const changing = await newChanging(dialect, { [typeFile('post')]: post(`${long}a`) });
+    try {
+      for (const [files, said] of [
+        [{ [typeFile('post')]: post(`${long}a`, `${long}b`) }, `column posts.${long}a and column posts.${long}b`],
+        [{ [typeFile('a')]: collection('a'), [typeFile('b')]: collection('b') }, `table ${long}a and table ${long}b`],
+      ] as const) {
+        const start = changing.start({ [typeFile('post')]: post(`${long}a`), ...files });
+        if (dialect === 'sqlite') await start;
+        else await expect(start).rejects.toThrow(`could not tell apart:\n  ${said}\n`);
+      }
+    } finally {
+      await changing.close();
+    }
+  });
 });
 
 describe.each(dialects)('what the server adds, on %s', (dialect) => {
