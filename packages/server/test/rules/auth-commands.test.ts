@@ -106,6 +106,12 @@ describe('secrets', () => {
     );
     await expect(read({ ...production, JWT_SECRET: ' ', API_TOKEN_SALT: '\t' })).rejects.toThrow(/are missing/);
     expect(fs.existsSync(path.join(dir, '.env'))).toBe(false);
+    fs.writeFileSync(path.join(dir, '.env'), 'JWT_SECRET=16 characters at\nAPI_TOKEN_SALT=y\n');
+    for (const name of ['JWT_SECRET', 'API_TOKEN_SALT']) vi.stubEnv(name, '');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    await expect(read(production)).rejects.toThrow(
+      /\nJWT_SECRET and API_TOKEN_SALT are in .*\.env, but empty in the environment, which comes first: unset them there\.$/,
+    );
     expect((await read({ ...production, JWT_SECRET: '16 characters at', API_TOKEN_SALT: 'y' })).found).toEqual({
       jwtSecret: '16 characters at',
       apiTokenSalt: 'y',
@@ -290,6 +296,10 @@ describe.each(dialects)('commands on %s', (dialect) => {
     await expect(token({ project: dir })).rejects.toThrow(/^API_TOKEN_SALT is missing: .*\.env/s);
     expect(fs.existsSync(path.join(dir, '.env'))).toBe(false);
     expect(await printed(() => listTokensCommand(dir))).toBe(before);
+    fs.writeFileSync(path.join(dir, '.env'), 'API_TOKEN_SALT=of the server\n');
+    await expect(token({ project: dir })).rejects.toThrow(
+      /\nAPI_TOKEN_SALT is in .*\.env, but empty in the environment, which comes first: unset it there\.$/,
+    );
   });
 
   it('user create: with a given password or a generated one', async () => {
