@@ -44,10 +44,18 @@ const entered = (project: string): string => {
 
 /**
  * What V8 compiles stays in the project's folder for temporary files: the next start takes an eighth less CPU time. Not in that
- * of the system, where others could put code in its place. Nothing is kept where the folder cannot be written.
+ * of the system, where others could put code in its place. Nothing is kept where the folder cannot be written, nor what other
+ * versions of Node.js have left: each has a folder of its own.
  */
 const keepCompiled = (dir: string): void => {
-  enableCompileCache(path.join(dir, '.tmp/compiled'));
+  const compiled = path.join(dir, '.tmp/compiled');
+  enableCompileCache(compiled);
+  try {
+    for (const it of fs.readdirSync(compiled))
+      if (!it.startsWith(`${process.version}-`)) fs.rmSync(path.join(compiled, it), { recursive: true, force: true });
+  } catch {
+    // it is not there, or cannot be written
+  }
 };
 
 const command = (name: string, description: string, parent: Command = program): Command =>
