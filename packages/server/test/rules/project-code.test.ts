@@ -26,6 +26,8 @@ import { dialects, useWorld } from '../world/world.js';
 let dir = '';
 beforeEach(() => {
   dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-code-'));
+  // a start logs to the descriptor, which the runner cannot withhold
+  vi.stubEnv('LOG_LEVEL', 'silent');
 });
 afterEach(() => {
   vi.unstubAllEnvs();

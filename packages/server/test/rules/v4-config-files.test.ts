@@ -15,6 +15,8 @@ import { type Files, sound, writeFiles } from '../world/schemas.js';
 let dir: string;
 beforeEach(() => {
   dir = newFolder();
+  // a start logs to the descriptor, which the runner cannot withhold
+  vi.stubEnv('LOG_LEVEL', 'silent');
   for (const name of ['DATABASE_CLIENT', 'DATABASE_FILENAME', 'DATABASE_URL', 'HOST', 'PORT', 'NODE_ENV', 'ENV_PATH'])
     vi.stubEnv(name, undefined);
 });
