@@ -1,5 +1,6 @@
 /** Signing out is a page, because whoever has unsaved work is asked before a page is left. */
 import { Container, Title } from '@mantine/core';
+import { useDocumentTitle } from '@mantine/hooks';
 import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { useCallback, useEffect, useState } from 'react';
 import { Fault } from '../parts/Fault.js';
@@ -15,6 +16,7 @@ declare module '@tanstack/history' {
 }
 
 export const SignOut = () => {
+  useDocumentTitle(words.shell.pageTitle(words.shell.account.signOut));
   const navigate = useNavigate();
   const isMeant = useRouterState({ select: ({ location }) => location.state.isSigningOut === true });
   const [fault, setFault] = useState<unknown>(null);

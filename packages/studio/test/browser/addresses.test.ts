@@ -46,7 +46,8 @@ describe('every address of the Studio', () => {
       }
       await page.close();
     }
-    expect(Object.keys(titles).filter((it) => titles[it] === 'Dovetail')).toEqual(['/']);
+    // whoever does not come by the menu to sign out is led to the first page
+    expect(Object.keys(titles).filter((it) => titles[it] === 'Dovetail')).toEqual(['/sign-out', '/']);
     expect(titles).toMatchObject({
       '/access/tokens': 'API tokens · Access · Dovetail',
       '/account': 'Your account · Dovetail',
