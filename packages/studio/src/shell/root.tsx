@@ -6,7 +6,7 @@ import { administrator, restore } from '../session/session.js';
 import { Frame } from './Frame.js';
 import { Lost } from './Lost.js';
 import { PageWaiting } from './PageWaiting.js';
-import { PageFault } from './RouteFault.js';
+import { BareFault } from './RouteFault.js';
 
 interface RouterContext {
   readonly queryClient: QueryClient;
@@ -14,7 +14,7 @@ interface RouterContext {
 
 export const rootRoute = createRootRouteWithContext<RouterContext>()({
   notFoundComponent: Lost,
-  errorComponent: PageFault,
+  errorComponent: BareFault,
 });
 
 /** Pages with the bar. The parent of every room: whoever is not signed in comes in as the public role, where that is allowed. */
@@ -23,7 +23,7 @@ export const frameRoute = createRoute({
   id: 'frame',
   component: Frame,
   pendingComponent: PageWaiting,
-  errorComponent: PageFault,
+  errorComponent: BareFault,
   beforeLoad: async ({ context: { queryClient }, location }) => {
     await restore();
     const model = queryClient.ensureQueryData(modelOptions());

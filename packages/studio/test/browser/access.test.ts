@@ -299,4 +299,18 @@ describe.each(oneDialect)('access on %s', (dialect) => {
     await page.getByText('You do not have permission to view administrators.').waitFor();
     await accessible(page);
   });
+
+  it('a page that is refused says so under a heading', async () => {
+    studio.command('role', 'deny', 'public', 'api::author.author.findOne');
+    try {
+      const { open } = await studio.visitor({ as: null });
+      const page = await open('/content/authors/1');
+      await page.getByRole('heading', { level: 1, name: 'Something went wrong' }).waitFor();
+      await page.getByRole('alert').getByText('You do not have permission to do this.').waitFor();
+      expect(await page.title()).toBe('Something went wrong · Dovetail');
+      await accessible(page);
+    } finally {
+      studio.command('role', 'allow', 'public', 'api::author.author.findOne');
+    }
+  });
 });

@@ -16,6 +16,7 @@ import { Section } from '../../parts/Section.js';
 import { Waiting } from '../../parts/Waiting.js';
 import { useAdministrator } from '../../server/queries.js';
 import { usePageTitle } from '../../shell/page-title.js';
+import { PageFault } from '../../shell/RouteFault.js';
 import { words } from '../../words/index.js';
 import { FileActions } from './FileActions.js';
 import { FileDetails } from './FileDetails.js';
@@ -43,7 +44,7 @@ const Loaded = ({ id }: { readonly id: number }) => {
         <AnchorLink to="/media">{texts.back}</AnchorLink>
       </EmptyState>
     );
-  if (error) return <Fault fault={error} onRetry={() => void refetch()} />;
+  if (error) return <PageFault fault={error} onRetry={() => void refetch()} />;
   return data ? <Shown file={data.file} etag={data.etag} /> : <Waiting />;
 };
 
