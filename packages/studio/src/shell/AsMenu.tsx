@@ -2,9 +2,9 @@
 import { Button, Group, Menu, Text, Tooltip, VisuallyHidden } from '@mantine/core';
 import { IconCheck, IconChevronDown, IconEye } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { type As, asSelf, keyOf } from '../server/as.js';
 import { rolesOptions, tokensOptions, useAdministrator } from '../server/queries.js';
+import { useMay } from '../server/rights.js';
 import { words } from '../words/index.js';
 import { chooseAs, nameOfAs, useAs } from './choices.js';
 
@@ -15,9 +15,6 @@ const labelOf = (as: As): string => nameOfAs(as) ?? texts.self;
 export const AsMenu = () => {
   const who = useAdministrator();
   const as = useAs();
-  const [opened, setOpened] = useState(false);
-  const roles = useQuery({ ...rolesOptions(), enabled: opened && who !== null }).data ?? [];
-  const tokens = useQuery({ ...tokensOptions(), enabled: opened && who !== null }).data ?? [];
   // nobody but an administrator may look as somebody else
   if (who === null)
     return (
@@ -30,17 +27,8 @@ export const AsMenu = () => {
         </Group>
       </Tooltip>
     );
-  const item = (it: As) => (
-    <Menu.Item
-      key={keyOf(it)}
-      rightSection={keyOf(it) === keyOf(as) && <IconCheck size={16} />}
-      onClick={() => chooseAs(it)}
-    >
-      {labelOf(it)}
-    </Menu.Item>
-  );
   return (
-    <Menu position="bottom-end" width={260} opened={opened} onChange={setOpened}>
+    <Menu position="bottom-end" width={260}>
       <Menu.Target>
         <Button
           variant={as.kind === 'self' ? 'subtle' : 'light'}
@@ -55,12 +43,37 @@ export const AsMenu = () => {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{texts.hint}</Menu.Label>
-        {item(asSelf)}
-        {roles.length > 0 && <Menu.Label>{texts.roles}</Menu.Label>}
-        {roles.map(({ type }) => item({ kind: 'role', type }))}
-        {tokens.length > 0 && <Menu.Label>{texts.tokens}</Menu.Label>}
-        {tokens.map(({ id, name }) => item({ kind: 'token', id, name }))}
+        <Item as={asSelf} />
+        <Others />
       </Menu.Dropdown>
     </Menu>
+  );
+};
+
+/** Asked for when the menu is opened, and only what the administrator may see. */
+const Others = () => {
+  const may = useMay();
+  const roles = useQuery({ ...rolesOptions(), enabled: may('plugin::users-permissions.roles.read') }).data ?? [];
+  const tokens = useQuery({ ...tokensOptions(), enabled: may('admin::api-tokens.read') }).data ?? [];
+  return (
+    <>
+      {roles.length > 0 && <Menu.Label>{texts.roles}</Menu.Label>}
+      {roles.map(({ type }) => (
+        <Item key={type} as={{ kind: 'role', type }} />
+      ))}
+      {tokens.length > 0 && <Menu.Label>{texts.tokens}</Menu.Label>}
+      {tokens.map(({ id, name }) => (
+        <Item key={id} as={{ kind: 'token', id, name }} />
+      ))}
+    </>
+  );
+};
+
+const Item = ({ as }: { readonly as: As }) => {
+  const isChosen = keyOf(as) === keyOf(useAs());
+  return (
+    <Menu.Item rightSection={isChosen && <IconCheck size={16} />} onClick={() => chooseAs(as)}>
+      {labelOf(as)}
+    </Menu.Item>
   );
 };

@@ -83,6 +83,7 @@ export const content = {
     toList: (name: string) => `Go to ${name}`,
     notFound: 'Entry not found',
     notFoundHint: 'It may have been deleted, or you do not have permission to see it.',
+    mayNotCreate: 'You do not have permission to create this entry.',
     mayNot: 'You have permission to view this entry, but not to edit it.',
     refused: 'The entry was not saved',
   },

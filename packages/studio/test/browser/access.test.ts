@@ -298,6 +298,15 @@ describe.each(oneDialect)('access on %s', (dialect) => {
     await settled(page);
     await page.getByText('You do not have permission to view administrators.').waitFor();
     await accessible(page);
+    // nothing is asked for that would be refused
+    const refused: string[] = [];
+    page.on('response', (it) => {
+      if (it.status() === 403) refused.push(it.url());
+    });
+    await page.getByRole('button', { name: /View as/ }).click();
+    await page.getByRole('menuitem', { name: 'yourself' }).waitFor();
+    await settled(page);
+    expect(refused).toEqual([]);
   });
 
   it('a page that is refused says so under a heading', async () => {

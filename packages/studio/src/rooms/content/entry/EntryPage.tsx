@@ -69,7 +69,7 @@ const EntryEditor = ({ type, entry, other }: EntryEditorProps) => {
   const [form, dispatch] = useReducer(reduceForm, entry, formOf);
   const { id, publishedAt, updatedAt, updatedBy, createdAt, createdBy, locale } = form.entry;
   const may = id === null ? type.may.create || (type.kind === 'single' && type.may.update) : type.may.update;
-  const readOnly = may ? null : texts.mayNot;
+  const readOnly = may ? null : id === null ? texts.mayNotCreate : texts.mayNot;
   const facts: FormFacts = useMemo(
     () => ({ model, type, id, locale, readOnly, dispatch }),
     [model, type, id, locale, readOnly],

@@ -6,6 +6,7 @@ import { IconChevronLeft, IconChevronRight, IconGripVertical, IconUpload, IconX 
 import { lazy, Suspense, useMemo, useRef, useState } from 'react';
 import type { Attribute } from '../../../model/model.js';
 import { ByteSize, byteSize } from '../../../parts/ByteSize.js';
+import { MayButton } from '../../../parts/MayButton.js';
 import { DropZone } from '../../../parts/media/DropZone.js';
 import {
   acceptOf,
@@ -112,9 +113,15 @@ export const MediaControl = ({ attribute, path, field: { files }, onChange, read
             </SortableList>
             {!readOnly && (
               <Group gap="xs" mt="xs">
-                <Button size="xs" variant="default" onClick={() => setPicking(true)}>
+                <MayButton
+                  size="xs"
+                  variant="default"
+                  may={rights.read}
+                  why={words.media.may.notRead}
+                  onClick={() => setPicking(true)}
+                >
                   {texts.pick(attribute.name, multiple || files.length === 0)}
-                </Button>
+                </MayButton>
                 {mayUpload && (
                   <FileButton
                     multiple={multiple}
