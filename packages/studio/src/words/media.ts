@@ -219,6 +219,7 @@ export const media = {
   may: {
     signIn: 'Sign in to see the media library: files, folders, formats and where each file is used.',
     notCreate: 'You do not have permission to upload files.',
+    notCreateFolders: 'You do not have permission to create folders.',
     notUpdate: 'You do not have permission to edit files.',
     notDelete: 'You do not have permission to delete files.',
     notRead: 'You do not have permission to view the media library.',

@@ -352,6 +352,30 @@ describe.each(oneDialect)('media on %s', (dialect) => {
     await tile(page, 'early.txt').waitFor();
   });
 
+  it('offers no change of folders to those who may change only their own files', async () => {
+    const { body } = await studio.send('POST', '/_dovetail/folders', { name: 'Shelf' });
+    const { id } = (body as { data: { id: number } }).data;
+    const author = { email: 'al@example.org', password: 'Als-long-secret-1' };
+    const names = ['--firstname', 'Al', '--lastname', 'Writer'];
+    studio.command(
+      'admin',
+      'create',
+      '--email',
+      author.email,
+      '--password',
+      author.password,
+      '--role',
+      'author',
+      ...names,
+    );
+    const { open } = await studio.visitor({ as: author });
+    const page = await open(`/media?folder=${id}`);
+    await page.getByRole('button', { name: 'New folder' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Actions for the folder Shelf' }).count()).toBe(0);
+    const own = await studio.open(`/media?folder=${id}`);
+    await own.getByRole('button', { name: 'Actions for the folder Shelf' }).waitFor();
+  });
+
   it('never shows HTML or SVG as a document', async () => {
     const script = '<script>document.title = "taken"</script>';
     const page = await studio.open('/media');

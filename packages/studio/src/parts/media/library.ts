@@ -4,9 +4,9 @@ import { encodeQuery, type Send } from 'dovetail-client';
 import { useMemo, useSyncExternalStore } from 'react';
 import { type Model, typeOf } from '../../model/model.js';
 import { type ApiClient, getData, serverSend } from '../../server/clients.js';
-import { useAdministrator, useClient, useModel } from '../../server/queries.js';
+import { useAdministrator, useClient, useMe, useModel } from '../../server/queries.js';
 import { readAgain } from '../../server/query-client.js';
-import { useMay } from '../../server/rights.js';
+import { mayDo } from '../../server/rights.js';
 import type { Kind, MediaFile } from './files.js';
 import type { Folder } from './folders.js';
 import { filesQuery, type Listing } from './listing.js';
@@ -17,13 +17,22 @@ interface MediaRights {
   readonly create: boolean;
   /** Deleting is one of the changes, as in v4. */
   readonly update: boolean;
+  /** Folders belong to nobody: they are not for those who may change only their own files. */
+  readonly createFolders: boolean;
+  readonly updateFolders: boolean;
 }
 
 /** What whoever is signed in may do with files and folders; the server decides again. */
 export const useMediaRights = (): MediaRights => {
-  const may = useMay();
-  const update = may('plugin::upload.assets.update');
-  return { read: may('plugin::upload.read'), create: may('plugin::upload.assets.create'), update };
+  const me = useMe();
+  const may = (action: string, to?: 'all'): boolean => mayDo(me, `plugin::upload.${action}`, null, to);
+  return {
+    read: may('read'),
+    create: may('assets.create'),
+    update: may('assets.update'),
+    createFolders: may('assets.create', 'all'),
+    updateFolders: may('assets.update', 'all'),
+  };
 };
 
 export interface FilePage {

@@ -48,13 +48,13 @@ export const FolderActions = ({
         size="xs"
         variant="default"
         leftSection={<IconFolderPlus size={16} />}
-        may={rights.create}
-        why={words.media.may.notCreate}
+        may={rights.createFolders}
+        why={words.media.may.notCreateFolders}
         onClick={() => setAsked('create')}
       >
         {texts.create}
       </MayButton>
-      {folder && rights.update && (
+      {folder && rights.updateFolders && (
         <Menu position="bottom-end">
           <Menu.Target>
             <ActionIcon variant="default" size={30} aria-label={texts.actions(folder.name)}>

@@ -65,7 +65,9 @@ const Room = () => {
         dragged,
         onDragged: setDragged,
         mayDrop: (it, to) =>
-          it.kind === 'files' ? it.ids.some((id) => fromOf(id) !== to) : mayMoveTo(folders, it.id, to),
+          it.kind === 'files'
+            ? it.ids.some((id) => fromOf(id) !== to)
+            : rights.updateFolders && mayMoveTo(folders, it.id, to),
         onDrop: (it, to) => {
           if (it.kind === 'files') moveFiles(it.ids, to);
           else
