@@ -63,7 +63,7 @@ export const Finder = ({ onClose }: { readonly onClose: () => void }) => {
                   <Combobox.Group key={name} label={name}>
                     {found.map((it) => (
                       <Combobox.Option key={keyOf(it)} value={keyOf(it)}>
-                        {it.name}
+                        <bdi>{it.name}</bdi>
                         {it.hint && (
                           <Text span size="sm" ml="xs">
                             {it.hint}

@@ -31,6 +31,10 @@ export const theme = createTheme({
     sizes: { h1: { fontSize: '20px' }, h2: { fontSize: '17px' }, h3: { fontSize: '15px' }, h4: { fontSize: '14px' } },
   },
   components: {
+    // texts of content are read from the right where they are written so, each by itself
+    Input: { defaultProps: { attributes: { input: { dir: 'auto' } } } },
+    Text: { defaultProps: { dir: 'auto' } },
+    Title: { defaultProps: { dir: 'auto' } },
     Badge: { defaultProps: { tt: 'none' } },
     PasswordInput: { defaultProps: { visibilityToggleButtonProps: { 'aria-label': words.shell.showPassword } } },
     // a <header> in a dialog would be a second banner of the page

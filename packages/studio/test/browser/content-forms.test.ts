@@ -362,6 +362,28 @@ describe.each(oneDialect)('forms on %s', (dialect) => {
     expect(await stored(studio, id)).toMatchObject({ picture: { data: { attributes: { name: 'dropped.png' } } } });
   });
 
+  it('shows and edits each text in the direction in which it is written', async () => {
+    const id = await make(studio, { name: 'גשר קטן (2)', summary: 'רחוב א׳', story: 'ספר' });
+    const page = await open(studio, id);
+    const direction = (of: Locator): Promise<string> => of.evaluate((it) => getComputedStyle(it).direction);
+    const heading = page.getByRole('heading', { level: 1 });
+    for (const it of [heading, box(page, 'name'), box(page, 'summary'), box(page, 'story')])
+      expect(await direction(it)).toBe('rtl');
+    // what is written does not begin below the button that clears it
+    const [before, behind] = await box(page, 'name').evaluate((it) => {
+      const { paddingLeft, paddingRight } = getComputedStyle(it);
+      return [Number.parseFloat(paddingLeft), Number.parseFloat(paddingRight)];
+    });
+    expect(behind).toBeGreaterThan(before!);
+    await studio.keep(page, 'content-form-rtl');
+    await box(page, 'name').fill('Small bridge');
+    await expect.poll(() => direction(heading)).toBe('ltr');
+    expect(await direction(box(page, 'name'))).toBe('ltr');
+    await page.goto('/studio/content/specimens');
+    expect(await direction(page.getByText('גשר קטן (2)'))).toBe('rtl');
+    await studio.keep(page, 'content-list-rtl');
+  });
+
   it('works at 360 pixels', async () => {
     const id = await make(studio, {
       name: 'Ash',

@@ -128,7 +128,7 @@ const Grid = ({ files, selection, note, checkOf, mainOf }: LayoutProps) => (
           place,
           <>
             <Picture file={file} />
-            <span className={styles['name']} title={file.name}>
+            <span dir="auto" className={styles['name']} title={file.name}>
               {file.name}
             </span>
             <span className={styles['facts']}>
@@ -171,7 +171,9 @@ const Rows = ({ files, selection, note, checkOf, mainOf }: LayoutProps) => (
                 place,
                 <span className={styles['row']}>
                   <Picture file={file} size="row" />
-                  <span className={styles['cut']}>{file.name}</span>
+                  <span dir="auto" className={styles['cut']}>
+                    {file.name}
+                  </span>
                 </span>,
               )}
             </Table.Td>

@@ -326,7 +326,7 @@ const FolderTile = ({
     >
       <IconFolder size={18} aria-hidden />
       <span className={styles['cut']}>
-        {name}
+        <bdi>{name}</bdi>
         <span className={styles['facts']}>{files === 0 ? texts.folder.none : texts.folder.count(files)}</span>
       </span>
     </button>

@@ -91,7 +91,9 @@ const FolderLink = ({
       {...useDropTarget(id)}
     >
       <IconFolder size={16} aria-hidden />
-      <span title={name}>{name}</span>
+      <span dir="auto" title={name}>
+        {name}
+      </span>
       {files > 0 && <small>{files.toLocaleString('en')}</small>}
     </Link>
   );

@@ -68,7 +68,7 @@ export const MarkdownControl = ({ path, field, onChange, readOnly, frame }: Scal
     >
       {view === 'preview' ? (
         <Paper withBorder p="sm" role="region" aria-label={texts.preview} mih={120}>
-          <Typography>
+          <Typography dir="auto">
             <Markdown remarkPlugins={[remarkGfm]} components={previewParts}>
               {text}
             </Markdown>

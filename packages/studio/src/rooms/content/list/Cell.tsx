@@ -38,7 +38,7 @@ export const Cell = ({
       const { firstname, lastname } = attributesOf(rowsOf(value)[0]) as { firstname?: string; lastname?: string };
       // administrators are people
       const person = [firstname, lastname].filter(Boolean).join(' ');
-      return <>{person === '' ? row.title : person}</>;
+      return <bdi>{person === '' ? row.title : person}</bdi>;
     }
     default:
       return <Scalar attribute={attribute} value={value as Json | undefined} />;
@@ -51,7 +51,7 @@ const Scalar = ({ attribute, value }: { readonly attribute: Attribute; readonly 
   const instant = attribute.family === 'instant' ? storedInstant(value) : null;
   if (instant) return <Instant value={instant.toISOString()} />;
   if (typeof value === 'object') return <Code>{shortened(JSON.stringify(value))}</Code>;
-  return <>{shortened(String(value))}</>;
+  return <bdi>{shortened(String(value))}</bdi>;
 };
 
 const shortened = (text: string): string => (text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text);
