@@ -173,6 +173,9 @@ describe.each(oneDialect)('access on %s', (dialect) => {
       });
     expect(await create(key)).toBe(200);
     await page.getByRole('button', { name: 'Done' }).click();
+    // the focus is where one goes on
+    const another = page.getByRole('button', { name: 'New token' });
+    await expect.poll(() => another.evaluate((it) => it === document.activeElement)).toBe(true);
     expect(await page.content()).not.toContain(key);
     await page.getByRole('row', { name: /website Custom 1 permission/ }).waitFor();
     await accessible(page);

@@ -153,7 +153,7 @@ const Listed = () => {
           onClose={() => setForm(null)}
         />
       )}
-      <ShownOnce secret={secret} onClose={() => setSecret(null)} />
+      <ShownOnce secret={secret} onClose={() => setSecret(null)} focusAfter={newButton} />
       <Confirm question={question} onClose={() => setQuestion(null)} />
     </Stack>
   );

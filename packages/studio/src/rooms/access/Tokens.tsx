@@ -161,7 +161,7 @@ const Listed = () => {
         onMade={(name, key) => setSecret(secretOf(name, key))}
         onSaved={refresh}
       />
-      <ShownOnce secret={secret} onClose={() => setSecret(null)} />
+      <ShownOnce secret={secret} onClose={() => setSecret(null)} focusAfter={newButton} />
       <Confirm question={question} onClose={() => setQuestion(null)} />
     </Stack>
   );
