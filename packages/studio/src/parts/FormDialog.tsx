@@ -1,6 +1,6 @@
 /** A form in a dialog. It stays open, with what the server says, until what it asks for is done. */
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import { words } from '../words/index.js';
 import { Fault } from './Fault.js';
 
@@ -33,6 +33,16 @@ export const FormDialog = ({
 }: FormDialogProps) => {
   const [fault, setFault] = useState<unknown>(null);
   const [isSaving, setIsSaving] = useState(false);
+  // most are gone, and not only closed, when they are done: then nothing else gives the focus back
+  useEffect(() => {
+    if (!opened) return;
+    const { activeElement } = document;
+    return () => {
+      setTimeout(() => {
+        if (document.activeElement === document.body && activeElement instanceof HTMLElement) activeElement.focus();
+      });
+    };
+  }, [opened]);
   // what is sent is not taken back: to close it would only let its answer close the next dialog
   const cancel = (): void => {
     if (!isSaving) onClose();

@@ -81,6 +81,9 @@ describe.each(oneDialect)('access on %s', (dialect) => {
     await page.getByRole('button', { name: 'New role' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('Printers');
     await page.getByRole('dialog').getByRole('button', { name: 'Create role' }).click();
+    // the focus is where it was
+    const create = page.getByRole('button', { name: 'New role' });
+    await expect.poll(() => create.evaluate((it) => it === document.activeElement)).toBe(true);
     await box(page, 'Printers: all actions of Article').waitFor();
     await page.getByRole('button', { name: 'Actions for the role Printers' }).click();
     await page.getByRole('menuitem', { name: 'Rename' }).click();
