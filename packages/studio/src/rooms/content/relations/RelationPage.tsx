@@ -37,7 +37,7 @@ export const RelationPage = ({ typeName, id, path }: RelationPageProps) => {
   const attribute = type && attributeAt(model, type, path);
   if (!type || !attribute || (attribute.kind !== 'relation' && attribute.kind !== 'morph') || !attribute.mayRead)
     return <UnknownRelation />;
-  return <Relation type={type} id={id} path={path} attribute={attribute} />;
+  return <Relation key={`${type.uid} ${id}`} type={type} id={id} path={path} attribute={attribute} />;
 };
 
 const UnknownRelation = () => {
