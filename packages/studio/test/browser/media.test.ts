@@ -353,7 +353,7 @@ describe.each(oneDialect)('media on %s', (dialect) => {
   });
 
   it('offers no change of folders to those who may change only their own files', async () => {
-    const { body } = await studio.send('POST', '/_dovetail/folders', { name: 'Shelf' });
+    const { body } = await studio.send('POST', '/_dovetail/folders', { name: 'Cupboard' });
     const { id } = (body as { data: { id: number } }).data;
     const author = { email: 'al@example.org', password: 'Als-long-secret-1' };
     const names = ['--firstname', 'Al', '--lastname', 'Writer'];
@@ -371,9 +371,9 @@ describe.each(oneDialect)('media on %s', (dialect) => {
     const { open } = await studio.visitor({ as: author });
     const page = await open(`/media?folder=${id}`);
     await page.getByRole('button', { name: 'New folder' }).waitFor();
-    expect(await page.getByRole('button', { name: 'Actions for the folder Shelf' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Actions for the folder Cupboard' }).count()).toBe(0);
     const own = await studio.open(`/media?folder=${id}`);
-    await own.getByRole('button', { name: 'Actions for the folder Shelf' }).waitFor();
+    await own.getByRole('button', { name: 'Actions for the folder Cupboard' }).waitFor();
   });
 
   it('never shows HTML or SVG as a document', async () => {
