@@ -149,14 +149,17 @@ describe.each(dialects)('files of entries on %s', (dialect) => {
     const [{ id: cardId }] = attributes['cards'] as [{ id: number }];
     await localized.send('POST', `/api/notes/${id}/localizations`, { locale: 'de', title: 'de' });
     const reference = { ref: 'parts.card', refId: String(cardId), field: 'picture' };
-    const answers = await Promise.all(
-      Array.from({ length: 120 }, (_it, i) =>
-        i % 2 === 0
-          ? localized.send('PUT', `/api/notes/${id}`, { data: { code: String(i) } })
-          : localized.send('POST', '/api/upload', form([image()], reference)),
-      ),
-    );
-    expect(new Set(answers.map((it) => it.status))).toEqual(new Set([200]));
+    // in groups: a slow machine, too, is through with one before a lock has been waited for too long
+    for (let group = 0; group < 6; group++) {
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_it, i) =>
+          i % 2 === 0
+            ? localized.send('PUT', `/api/notes/${id}`, { data: { code: `${group} ${i}` } })
+            : localized.send('POST', '/api/upload', form([image()], reference)),
+        ),
+      );
+      expect(new Set(answers.map((it) => it.status))).toEqual(new Set([200]));
+    }
     expect(runs.begun).toBe(runs.asked);
     await localized.close();
   });
