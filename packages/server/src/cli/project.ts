@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { Refusal } from '../errors.js';
 import { makeFolder } from '../folders.js';
-import { misnamedHandlers } from '../handlers/load.js';
+import { HandlerFault, type HandlersByType, loadHandlers, misnamedHandlers } from '../handlers/load.js';
 import { withIndexes } from '../model/indexes.js';
 import { formatNote, loadModel, type SchemaNote } from '../model/load.js';
 import type { Model } from '../model/model.js';
@@ -65,6 +65,19 @@ export const openProject = async (dir: string): Promise<Project> => {
   if (!indexed.ok) throw new StartFault(indexed.faults.map((it) => `configuration: ${it}`).join('\n'));
   const warnings = [...loaded.warnings, ...misnamedHandlers(absolute)];
   return { dir: absolute, env, config, model: indexed.model, warnings, code, v4 };
+};
+
+export const loadProjectHandlers = async ({ dir, model }: Project): Promise<HandlersByType> => {
+  try {
+    return await loadHandlers(dir, model);
+  } catch (fault) {
+    if (!(fault instanceof HandlerFault)) throw fault;
+    const { message, cause, place, what } = fault;
+    throw new StartFault(message, {
+      cause,
+      notes: [{ file: path.relative(dir, fault.file), place, message: what }],
+    });
+  }
 };
 
 /** Refuses a prefix below which the server has paths of its own. The Studio gives way. */

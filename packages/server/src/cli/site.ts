@@ -7,7 +7,7 @@ import { MailFault } from '../accounts/mail.js';
 import { never } from '../errors.js';
 import type { Outcome } from '../events/outbox.js';
 import type { Webhook } from '../events/webhooks.js';
-import { HandlerFault, type HandlersByType, loadHandlers } from '../handlers/load.js';
+import type { HandlersByType } from '../handlers/load.js';
 import type { ServerSettings } from '../http/server.js';
 import { STUDIO_PATH, type StudioSettings } from '../http/studio-files.js';
 import { limits } from '../limits.js';
@@ -135,19 +135,6 @@ export const serverSettingsOf = (project: Project, code?: BoundCode): ServerSett
     cookieKeys: code?.cookieKeys ?? [],
     compressedBytesMax: Math.round(config.memory.answersMb * 1024 * 1024 * limits.compressedShare),
   };
-};
-
-export const loadProjectHandlers = async ({ dir, model }: Project): Promise<HandlersByType> => {
-  try {
-    return await loadHandlers(dir, model);
-  } catch (fault) {
-    if (!(fault instanceof HandlerFault)) throw fault;
-    const { message, cause, place, what } = fault;
-    throw new StartFault(message, {
-      cause,
-      notes: [{ file: path.relative(dir, fault.file), place, message: what }],
-    });
-  }
 };
 
 export const siteOf = async ({ project, logger, code, ...given }: ProjectSiteOptions): Promise<Site> => {

@@ -15,6 +15,7 @@ import type { Metrics } from './metrics.js';
 import { tellFirstAdministrator, warnOfOpenSite, warnOfOtherProcess, warnOfProject } from './notices.js';
 import { type Stop, stopOnSignals, watchExit, watchUncaught } from './process.js';
 import {
+  loadProjectHandlers,
   type OpenedDatabase,
   openDatabase,
   openProject,
@@ -24,7 +25,7 @@ import {
 } from './project.js';
 import { boundGrowth } from './runtime.js';
 import { readSecrets } from './secrets.js';
-import { hasStudio, loadProjectHandlers, serverSettingsOf, siteToServe, studioAddressesOf } from './site.js';
+import { hasStudio, serverSettingsOf, siteToServe, studioAddressesOf } from './site.js';
 import { StartFault } from './start-fault.js';
 import { startThreads } from './threads.js';
 import { refuseGuards } from './v4project/code.js';

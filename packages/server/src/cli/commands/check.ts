@@ -23,6 +23,7 @@ import {
 import {
   compareDatabase,
   countOf,
+  loadProjectHandlers,
   openDatabase,
   openProject,
   type Project,
@@ -40,7 +41,7 @@ import {
   isUnwatched,
   verdictOf,
 } from '../v4project/code.js';
-import { refusedCode } from '../v4project/running-code.js';
+import { aside, refusedCode } from '../v4project/running-code.js';
 import { describeSetting, type V4Setting } from '../v4project/settings.js';
 
 export interface CheckOptions {
@@ -118,7 +119,7 @@ export const check = async (dir: string, { json }: CheckOptions): Promise<void> 
     const stored = await readStored(project.model, diff, db);
     const compared = reportOf(project, diff, stored, await readUnlocalized(project.model, db, diff), db);
     const guards = project.code.filter(isUnwatched).map((it) => `${it.file}: ${guardReason(it)}`);
-    const refused = [...guards, ...(await refusedCode(project, db))];
+    const refused = [...guards, ...(await refusedHandlers(project)), ...(await refusedCode(project, db))];
     const isProduction = project.env.NODE_ENV === 'production';
     const unfit = unfitSecrets(project.env, { withAdmins: project.config.studio === true });
     const secrets = unfit.filter(({ why }) => isProduction || why !== 'missing');
@@ -278,6 +279,18 @@ const namedIndex = ({ table, index }: TableDiff['ownIndexes'][number]): NamedInd
   name: index.name,
   columns: indexColumns(index),
 });
+
+/** The first fault of handlers that the start would refuse. */
+const refusedHandlers = (project: Project): Promise<readonly string[]> =>
+  aside(project, async () => {
+    try {
+      await loadProjectHandlers(project);
+      return [];
+    } catch (fault) {
+      if (!(fault instanceof StartFault)) throw fault;
+      return fault.notes.map(({ file, message }) => `${file}: ${message.split('\n')[0]}`);
+    }
+  });
 
 const indexLine = ({ name, table, columns }: NamedIndex): string =>
   `index  ${name} on ${table} (${columns.join(', ')})`;

@@ -6,7 +6,7 @@ import { type Locale, readLocales } from '../../read/locales.js';
 import type { Site } from '../../site/site.js';
 import { type Db, type Dialect, type ReadProgram, readInside } from '../../sql/dialect.js';
 import { codeFault, localeName, storeDefault } from '../locales.js';
-import { loadProjectHandlers } from '../site.js';
+import { loadProjectHandlers } from '../project.js';
 import { StartFault } from '../start-fault.js';
 import { withSite } from '../with-site.js';
 

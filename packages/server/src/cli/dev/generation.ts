@@ -16,9 +16,9 @@ import { type Environment, misspeltVariables, outsideVariables, readEnvironment,
 import { bringUp } from '../layout.js';
 import type { Notices } from '../log.js';
 import { warnOfOpenSite, warnOfOtherProcess, warnOfProject } from '../notices.js';
-import { type OpenedDatabase, openDatabase, openProject, type Project } from '../project.js';
+import { loadProjectHandlers, type OpenedDatabase, openDatabase, openProject, type Project } from '../project.js';
 import { readSecrets } from '../secrets.js';
-import { hasStudio, loadProjectHandlers, serverSettingsOf, siteToServe } from '../site.js';
+import { hasStudio, serverSettingsOf, siteToServe } from '../site.js';
 import { StartFault } from '../start-fault.js';
 import { startThreads } from '../threads.js';
 import { guardReason, isUnwatched } from '../v4project/code.js';

@@ -1,11 +1,9 @@
 /** The code of a v4 project, bound to the database and the settings that they run with. */
 import { Console } from 'node:console';
 import crypto from 'node:crypto';
-import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import { pino } from 'pino';
 import type { Action } from '../../access/permissions.js';
-import { HandlerFault, loadHandlers } from '../../handlers/load.js';
 import type { Secrets } from '../../site/site.js';
 import type { Db } from '../../sql/dialect.js';
 import type { Binding, BoundCode, LoadedCode, OpenedCode, TriedCode } from '../../v4code/code.js';
@@ -97,22 +95,9 @@ const bindingOf = (project: Project, { secrets, db, logger, worker = null }: Cod
   };
 };
 
-/** What the start would refuse of the code, a line each: of handlers the first fault, of v4's code all. */
-export const refusedCode = async (project: Project, db: Db): Promise<readonly string[]> => [
-  ...(await refusedHandlers(project)),
-  ...(await triedCode(project, db)).refused,
-];
-
-const refusedHandlers = (project: Project): Promise<readonly string[]> =>
-  aside(project, async () => {
-    try {
-      await loadHandlers(project.dir, project.model);
-      return [];
-    } catch (fault) {
-      if (!(fault instanceof HandlerFault)) throw fault;
-      return [`${path.relative(project.dir, fault.file)}: ${fault.what.split('\n')[0]}`];
-    }
-  });
+/** What the start would refuse of the code, a line each. */
+export const refusedCode = async (project: Project, db: Db): Promise<readonly string[]> =>
+  (await triedCode(project, db)).refused;
 
 /** The actions that routes of the code name, but for routes that `register` adds. Throws a `StartFault` for code that the start would refuse. */
 export const actionsOfCode = async (project: Project, db: Db): Promise<readonly Action[]> => {
@@ -122,8 +107,8 @@ export const actionsOfCode = async (project: Project, db: Db): Promise<readonly 
 };
 
 /** The route on which code answers a GET, `register` aside; null where the server answers by itself, or code is refused. */
-export const codeRouteAt = async (project: Project, db: Db, urlPath: string): Promise<CodeRoute | null> =>
-  (await triedCode(project, db)).routeAt(urlPath);
+export const codeRouteAt = async (project: Project, db: Db, path: string): Promise<CodeRoute | null> =>
+  (await triedCode(project, db)).routeAt(path);
 
 const nothing = { actions: [], routeAt: () => null };
 
@@ -144,7 +129,7 @@ const triedCode = (project: Project, db: Db): Promise<TriedCode> =>
   });
 
 /** Evaluates modules of the project with its variables; what they print goes to stderr, because stdout is for the result of the command. */
-const aside = <T>({ dir }: Project, work: () => Promise<T>): Promise<T> =>
+export const aside = <T>({ dir }: Project, work: () => Promise<T>): Promise<T> =>
   withVariables(dir, async () => {
     const { console: own } = globalThis;
     globalThis.console = new Console(process.stderr);
