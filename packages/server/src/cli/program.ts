@@ -495,6 +495,7 @@ const refusedPlace: ReadonlySet<string | undefined> = new Set([
   'EISDIR',
   'EEXIST',
 ]);
+
 /** A file that is missing while the server runs is a bug; elsewhere it is one that cannot be made, as below /proc. */
 const isRefusedPlace = ({ code, path: place }: NodeJS.ErrnoException): boolean =>
   place !== undefined && (refusedPlace.has(code) || (code === 'ENOENT' && !isServing));

@@ -109,7 +109,7 @@ export const requireSecret = (name: Name, projectDir: string, env: Environment):
   const secret = env[name];
   if (secret !== undefined) return secret;
   throw new StartFault(
-    `${name} is missing: what this command makes would not be valid.\nRun it with the ${name} of the server, in the environment or in ${path.join(projectDir, '.env')}; outside production the first start generates one there.${hiddenIn(projectDir, [name])}`,
+    `${name} is missing: what this command makes would not be valid.\nRun it with the ${name} of the server, in the environment or in ${environmentFile(projectDir, outsideVariables())}; outside production the first start generates one there.${hiddenIn(projectDir, [name])}`,
   );
 };
 

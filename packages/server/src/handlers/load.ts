@@ -1,7 +1,7 @@
 /** Finds and loads the handlers of a project. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { nearest } from '../errors.js';
+import { nearest, orNearest } from '../errors.js';
 import { foldersIn } from '../model/files.js';
 import type { EntryType, Model, Uid } from '../model/model.js';
 import type { SchemaNote } from '../model/notes.js';
@@ -75,10 +75,8 @@ const loadFile = async (file: string, type: EntryType): Promise<Handlers> => {
   const names = namesFor(type);
   for (const [name, value] of Object.entries(loaded)) {
     if (!names.includes(name)) {
-      const near = nearest(name, names);
       const isHolder = value !== null && typeof value === 'object';
-      const meant = near === undefined ? '.' : `; did you mean "${near}"?`;
-      const hint = isHolder ? `; if it holds them, write "export default ${name};".` : meant;
+      const hint = isHolder ? `; if it holds them, write "export default ${name};".` : orNearest(name, names) || '.';
       throw new HandlerFault(
         file,
         `"${name}" is not a handler or hook${type.kind === 'single' ? ' of a single type' : ''}${hint} Expected one of ${names.join(', ')}.`,

@@ -103,12 +103,10 @@ const readBody = (body: unknown, { caller, routes, code }: AskedOf): Result<Aske
   // administrators pass the code by where the server can answer them itself (AD14)
   const isPastCode = own !== null && caller.who.kind === 'admin';
   const answering = isPastCode ? null : (code?.table.at(targetOfUrl(target).pathname).find('GET')?.route ?? null);
-  const byCode = answering && { path: answering.path, place: answering.place };
   const found = answering ? readRouteOf(target, routes.all) : own;
   const paths = readRoutes(served).map((it) => it.route.path);
-  if (answering && byCode && !isReadBy(answering, found))
-    return refused(issue('explain.by-code', ['url'], { ...byCode, paths }));
-  return found
-    ? ok({ ...found, isRun: analyze === true, byCode })
-    : refused(issue('explain.no-content', ['url'], { paths }));
+  const byCode = answering && { path: answering.path, place: answering.place };
+  if (byCode && !isReadBy(answering, found)) return refused(issue('explain.by-code', ['url'], { ...byCode, paths }));
+  if (!found) return refused(issue('explain.no-content', ['url'], { paths }));
+  return ok({ ...found, isRun: analyze === true, byCode });
 };

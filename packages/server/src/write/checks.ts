@@ -82,7 +82,7 @@ interface Targets {
   readonly absent: readonly Issue[];
   /** The same, whatever the caller may see. */
   readonly gone: readonly Issue[];
-  /** Entries that positions name or that are disconnected, and that the caller must not see. */
+  /** Entries that the caller may not see, and that positions name or the change disconnects. */
   readonly hidden: Hidden;
   /** The media types of the files that are named; null for a file without one. */
   readonly mediaTypes: ReadonlyMap<number, string | null>;
@@ -204,7 +204,7 @@ const seenBy =
 /** Whether links to entries of the type that the caller may not see stay as they are. Files are seen wherever they are linked (AC5). */
 const isKeptUnseen = (type: EntryType, gate: Gate): boolean => type.uid !== FILE_UID && isBounded(type, gate);
 
-/** Adds the entries that are in a list which is set. */
+/** Adds those in lists that are set: the body does not name them. */
 const addHeld = async (
   hidden: Hidden,
   changes: readonly OwnedChange[],

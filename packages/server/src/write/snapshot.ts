@@ -41,7 +41,7 @@ export interface Snapshot {
   readonly partners: ReadonlyMap<string, readonly StoredLink[]>;
   /** Greatest rank in the named targets' own lists, by link path and target. */
   readonly lastRanks: ReadonlyMap<string, ReadonlyMap<number, number>>;
-  /** Entries that the caller may not see, by type: positions name them, which is as if they had no place in a list, or links to them stay (AD11). */
+  /** Entries that the caller may not see, by type: a position beside one is refused, and links to them stay (AD11). */
   readonly hidden?: ReadonlyMap<Uid, ReadonlySet<number>>;
   /** Lists with unsound ranks, which must be renumbered before the change is planned. */
   readonly unsound: readonly OrderedList[];
