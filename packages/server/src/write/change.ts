@@ -22,7 +22,7 @@ import { type LeftOut, leaveOut } from '../query/lenient.js';
 import type { EntryFormat, Gate } from '../query/selection.js';
 import type { DbValue } from '../sql/dialect.js';
 import { entryIdOf, idOf, isObject, isObjectOrList, namesEntry } from './ids.js';
-import { hiddenTargets, type MorphChange, parseMorph } from './morphs.js';
+import { hiddenTargets, holdsUnseen, type MorphChange, parseMorph } from './morphs.js';
 import type { Moves, Position } from './order.js';
 import { compareAll, comparingLater, type Matches } from './patterns.js';
 import { ownMember } from './places.js';
@@ -422,11 +422,12 @@ const newParser = (
   const morph = (attribute: MorphAttribute, value: unknown, path: Path, { isNew }: Place): readonly MorphChange[] => {
     const isNeeded = attribute.required && !draft;
     const hidden = hiddenTargets(attribute, { model, gate });
-    // entries that the caller may not find would stay
-    const isEmptied = isNeeded && (isNew || hidden.size === 0);
+    const mayHoldUnseen = holdsUnseen(attribute, { model, gate });
+    // entries that the caller may not see would stay
+    const isEmptied = isNeeded && (isNew || !mayHoldUnseen);
     if (value === null) {
       if (isEmptied) report(nullIssue(null, isNew, path));
-      return [{ attribute, path, isNeeded, hidden, change: { kind: 'set', targets: [] } }];
+      return [{ attribute, path, isNeeded, hidden, mayHoldUnseen, change: { kind: 'set', targets: [] } }];
     }
     const parsed = parseMorph(attribute, value, path, { model, hidden, format });
     if (!parsed.ok) {
@@ -435,7 +436,7 @@ const newParser = (
     }
     const change = parsed.value;
     if (isEmptied && change.kind === 'set' && change.targets.length === 0) report(issue('body.required', path));
-    return [{ attribute, path, isNeeded, hidden, change }];
+    return [{ attribute, path, isNeeded, hidden, mayHoldUnseen, change }];
   };
 
   // ---- parts (CO2)

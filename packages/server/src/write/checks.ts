@@ -10,10 +10,10 @@ import { keptStatement } from '../sql/kept.js';
 import type { Change, ParsedBody, ValueChange } from './change.js';
 import { groupBy, type ListKey, listKey, type OwnerKey, ownerKey } from './keys.js';
 import { pathKey } from './lists.js';
-import { askedTargets } from './morphs.js';
+import { askedTargets, type MorphTarget, removedTargets } from './morphs.js';
 import { readParts } from './parts.js';
 import { isUnique } from './plan.js';
-import { columnsOf, newQuestions, type Questions, type Row } from './questions.js';
+import { columnsOf, newQuestions, type Questions } from './questions.js';
 import { removedBy } from './removal.js';
 import {
   anchorIds,
@@ -26,6 +26,7 @@ import {
   type ReadingSnapshot,
   type Snapshot,
 } from './snapshot.js';
+import { addUnseen, isBounded, seenBy, staysUnseen, type Unseen } from './unseen.js';
 
 export interface CheckContext extends ReadingSnapshot {
   readonly model: Model;
@@ -62,19 +63,12 @@ export const checkChanges = async (
   const complete = askSnapshot(changes, questions, context);
   await questions.answer(tx, dialect);
   const snapshot = await complete(tx);
-  const { absent, mediaTypes, hidden } = targets(snapshot);
+  const { absent, mediaTypes, unseen } = targets(snapshot);
   const refused = refusedFiles(changes, mediaTypes, snapshot);
   const issues = [...absent, ...refused, ...(await takenIssues(taken, changes, context))];
   if (issues.length > 0) return { ok: false, issues };
-  await addHeld(hidden, changes, snapshot, context);
-  return ok(hidden.size > 0 ? { ...snapshot, hidden } : snapshot);
-};
-
-/** Ids by type. */
-type Hidden = Map<Uid, ReadonlySet<number>>;
-
-const hide = (ids: readonly number[], uid: Uid, hidden: Hidden): void => {
-  if (ids.length > 0) hidden.set(uid, new Set([...(hidden.get(uid) ?? []), ...ids]));
+  await addHeld(unseen, changes, snapshot, context);
+  return ok(unseen.size > 0 ? { ...snapshot, unseen } : snapshot);
 };
 
 interface Targets {
@@ -83,7 +77,7 @@ interface Targets {
   /** The same, whatever the caller may see. */
   readonly gone: readonly Issue[];
   /** Entries that the caller may not see, and that positions name or the change disconnects. */
-  readonly hidden: Hidden;
+  readonly unseen: Unseen;
   /** The media types of the files that are named; null for a file without one. */
   readonly mediaTypes: ReadonlyMap<number, string | null>;
 }
@@ -116,16 +110,19 @@ const askedBy = ({ change: { links, morphs }, id }: OwnedChange): readonly Asked
       };
     }),
     ...morphs.flatMap((morph) =>
-      groupBy(askedTargets(morph), (it) => it.uid).map(
-        (targets): Asked => ({
-          uid: targets[0]!.uid,
-          ids: targets.map((it) => it.id),
+      groupBy([...askedTargets(morph), ...removedTargets(morph)], (it) => it.uid).map((targets): Asked => {
+        const { uid } = targets[0]!;
+        const idsIn = (them: readonly MorphTarget[]): readonly number[] =>
+          them.filter((it) => it.uid === uid).map((it) => it.id);
+        return {
+          uid,
+          ids: idsIn(askedTargets(morph)),
           path: morph.path,
-          others: [],
+          others: idsIn(removedTargets(morph)),
           list: null,
           isMorph: true,
-        }),
-      ),
+        };
+      }),
     ),
   ].filter((it) => it.ids.length + it.others.length > 0);
 
@@ -155,22 +152,22 @@ const askTargets = (
 ): ((snapshot: Pick<Snapshot, 'lists'> | null) => Targets) => {
   const mediaTypes = new Map<number, string | null>();
   const missing: Missing[] = [];
-  const hidden: Hidden = new Map();
+  const unseen: Unseen = new Map();
   for (const asked of askedByType(changes)) {
     const { uid } = asked[0]!;
     const type = typeOf(model, uid);
     const sees = isBounded(type, gate) ? seenBy(gate, type) : null;
-    const others = isKeptUnseen(type, gate) ? asked.flatMap((it) => it.others) : [];
+    const others = staysUnseen(type, gate) ? asked.flatMap((it) => it.others) : [];
     const wanted = [...new Set([...distinctIds(asked), ...others])];
     if (wanted.length === 0) continue;
     const lock = locks === 'locks' && asked.some((it) => it.isMorph) ? 'referenced' : 'plain';
     ask((sees ? governedStatement : existingStatement)(type, wanted, dialect, lock), (rows) => {
       const found = new Set(rows.flatMap((row) => (sees?.(row) === false ? [] : [row[0]!])));
       if (uid === FILE_UID) for (const [id, , , , mime] of rows) mediaTypes.set(id!, mime);
-      hide(
+      addUnseen(
         others.filter((id) => !found.has(id)),
         uid,
-        hidden,
+        unseen,
       );
       const existing = sees ? new Set(rows.map(([id]) => id)) : found;
       for (const it of asked)
@@ -182,52 +179,40 @@ const askTargets = (
     const isHeld = ({ list }: Asked, id: number): boolean =>
       list !== null && snapshot?.lists.get(list)?.some((it) => it.to === id) === true;
     const left = missing.filter(({ asked, id, exists }) => !(exists && isHeld(asked, id)));
-    return { absent: issuesOf(left), gone: issuesOf(missing.filter((it) => !it.exists)), mediaTypes, hidden };
+    return { absent: issuesOf(left), gone: issuesOf(missing.filter((it) => !it.exists)), mediaTypes, unseen };
   };
 };
 
-/**
- * Whether the caller may not see all entries of the type: others are as good as absent (AD11). Files that come with entries may be
- * seen by everybody; whoever has no permission for the library may still name them.
- */
-const isBounded = (type: EntryType, { entries, changes }: Gate): boolean => {
-  if (!entries || !changes) return false;
-  const seen = entries(type, type.uid === FILE_UID ? 'root' : 'nested');
-  return seen !== null && !(type.uid === FILE_UID && seen.kind === 'or' && seen.members.length === 0);
-};
-
-const seenBy =
-  (gate: Gate, type: EntryType) =>
-  ([, creatorId, , , text]: Row): boolean =>
-    gate.changes!.covers('read', type, { creatorId, locale: type.localized ? text : null });
-
-/** Whether links to entries of the type that the caller may not see stay as they are. Files are seen wherever they are linked (AC5). */
-const isKeptUnseen = (type: EntryType, gate: Gate): boolean => type.uid !== FILE_UID && isBounded(type, gate);
-
 /** Adds those in lists that are set: the body does not name them. */
 const addHeld = async (
-  hidden: Hidden,
+  unseen: Unseen,
   changes: readonly OwnedChange[],
-  { lists }: Pick<Snapshot, 'lists'>,
+  { lists, morphs }: Pick<Snapshot, 'lists' | 'morphs'>,
   { model, gate, tx, dialect }: CheckContext,
 ): Promise<void> => {
-  const held = changes.flatMap(({ change, id }) =>
-    change.links.flatMap((link) => {
-      const { target, path } = link.attribute;
-      if (id === null || link.change.kind !== 'set' || !isKeptUnseen(typeOf(model, target), gate)) return [];
-      return (lists.get(listKey(pathKey(path), id)) ?? []).map((it) => ({ uid: target, id: it.to }));
-    }),
-  );
+  const mayBeUnseen = ({ uid }: MorphTarget): boolean => staysUnseen(typeOf(model, uid), gate);
+  const held = changes.flatMap(({ change, id }): readonly MorphTarget[] => {
+    if (id === null) return [];
+    const linked = change.links.flatMap(({ attribute: { target: uid, path }, change: { kind } }) =>
+      kind === 'set' && mayBeUnseen({ uid, id })
+        ? (lists.get(listKey(pathKey(path), id)) ?? []).map((it) => ({ uid, id: it.to }))
+        : [],
+    );
+    const morphed = change.morphs.flatMap(({ attribute: { path }, change: { kind } }) =>
+      kind === 'set' ? (morphs.get(listKey(pathKey(path), id)) ?? []).filter(mayBeUnseen) : [],
+    );
+    return [...linked, ...morphed];
+  });
   const questions = newQuestions();
   for (const them of groupBy(held, (it) => it.uid)) {
     const type = typeOf(model, them[0]!.uid);
     const ids = [...new Set(them.map((it) => it.id))];
     questions.ask(governedStatement(type, ids, dialect, 'plain'), (rows) => {
       const seen = new Set(rows.filter(seenBy(gate, type)).map(([id]) => id));
-      hide(
+      addUnseen(
         ids.filter((id) => !seen.has(id)),
         type.uid,
-        hidden,
+        unseen,
       );
     });
   }

@@ -22,8 +22,8 @@ export interface LinkPlanning {
 /** @param change that of the owner, to which the link belongs. */
 export const planLinks = (given: LinkChange, change: Change, ownerId: number, planning: LinkPlanning): void => {
   const { attribute } = given;
-  const hidden = planning.snapshot.hidden?.get(attribute.target) ?? none;
-  const link = withoutHidden(given, hidden);
+  const unseen = planning.snapshot.unseen?.get(attribute.target) ?? none;
+  const link = withoutUnseen(given, unseen);
   const other = otherSide(link, change);
   const here = linksItself(link, ownerId);
   const there = other ? linksItself(other, ownerId) : null;
@@ -35,7 +35,7 @@ export const planLinks = (given: LinkChange, change: Change, ownerId: number, pl
   }
   const list = listKey(pathKey(attribute.path), ownerId);
   const stored = planning.snapshot.lists.get(list) ?? [];
-  const wanted = wantedIds(link, distinctIds(stored), hidden);
+  const wanted = wantedIds(link, distinctIds(stored), unseen);
   if (!wanted.ok) {
     planning.issues.push(...wanted.issues);
     return;
@@ -86,24 +86,24 @@ const distinctIds = (stored: readonly StoredLink[]): readonly number[] => [...ne
 const none: ReadonlySet<number> = new Set();
 
 /** The same change, that disconnects nothing that the caller may not see. */
-const withoutHidden = (link: LinkChange, hidden: ReadonlySet<number>): LinkChange =>
-  link.change.kind === 'set' || hidden.size === 0
+const withoutUnseen = (link: LinkChange, unseen: ReadonlySet<number>): LinkChange =>
+  link.change.kind === 'set' || unseen.size === 0
     ? link
-    : { ...link, change: { ...link.change, disconnect: link.change.disconnect.filter((id) => !hidden.has(id)) } };
+    : { ...link, change: { ...link.change, disconnect: link.change.disconnect.filter((id) => !unseen.has(id)) } };
 
-/** The ids of the relation after the change, in order. @param hidden what the caller may not see: it stays, before what is set (R14). */
+/** The ids of the relation after the change, in order. @param unseen what the caller may not see: it stays, before what is set (R14). */
 const wantedIds = (
   { attribute, change, path }: LinkChange,
   current: readonly number[],
-  hidden: ReadonlySet<number>,
+  unseen: ReadonlySet<number>,
 ): Result<readonly number[]> => {
   if (change.kind === 'set') {
-    const kept = current.filter((id) => hidden.has(id));
+    const kept = current.filter((id) => unseen.has(id));
     if (attribute.shape === 'many') return ok([...kept, ...change.ids]);
     const ids = change.ids.length > 0 ? change.ids : kept;
     return ok(lastWins(attribute) ? ids.slice(-1) : ids.slice(0, 1));
   }
-  if (attribute.shape === 'many') return applyMoves(current, change, path, hidden);
+  if (attribute.shape === 'many') return applyMoves(current, change, path, unseen);
   // to-one: positions have no effect, the last one wins (R7)
   const last = change.connect.at(-1);
   if (last) return ok([last.id]);
@@ -275,15 +275,16 @@ const storedMorphs = (
   { snapshot }: LinkPlanning,
 ): readonly StoredMorph[] => snapshot.morphs.get(listKey(pathKey(path), ownerId)) ?? [];
 
-/** The entries of the relation after the change, in order. What is set comes behind what the caller may not find, which stays (R14). */
+/** The entries of the relation after the change, in order. What is set comes behind what the caller may not see, which stays (R14). */
 const wantedTargets = (
   { change, hidden, isNeeded, path }: MorphChange,
   stored: readonly StoredMorph[],
-  { issues }: LinkPlanning,
+  { issues, snapshot: { unseen } }: LinkPlanning,
 ): readonly MorphTarget[] => {
   const named =
     change.kind === 'set' ? null : new Set([...change.connect, ...change.disconnect].map((it) => targetKey(it)));
-  const kept = stored.filter((it) => (named ? !named.has(targetKey(it)) : hidden.has(it.uid)));
+  const isUnseen = ({ uid, id }: MorphTarget): boolean => hidden.has(uid) || unseen?.get(uid)?.has(id) === true;
+  const kept = stored.filter((it) => isUnseen(it) || named?.has(targetKey(it)) === false);
   const distinct = new Map(kept.map(({ uid, id }) => [targetKey({ uid, id }), { uid, id }]));
   const wanted = [...distinct.values(), ...(change.kind === 'set' ? change.targets : change.connect)];
   if (isNeeded && wanted.length === 0) issues.push(issue('body.required', path));

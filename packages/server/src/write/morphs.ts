@@ -7,6 +7,7 @@ import { limits } from '../limits.js';
 import { type Model, type MorphAttribute, targetsOf, typeOf, type Uid } from '../model/model.js';
 import type { EntryFormat, Gate } from '../query/selection.js';
 import { entryIdOf, isObjectOrList, namesEntry } from './ids.js';
+import { staysUnseen } from './unseen.js';
 
 type Path = readonly string[];
 
@@ -23,6 +24,8 @@ export interface MorphChange {
   readonly isNeeded: boolean;
   /** The types that the caller may not find. */
   readonly hidden: ReadonlySet<Uid>;
+  /** See `holdsUnseen`. */
+  readonly mayHoldUnseen: boolean;
   /** Connected entries go last; those that are linked already move there. Neither list repeats an entry. */
   readonly change:
     | { readonly kind: 'set'; readonly targets: readonly MorphTarget[] }
@@ -42,9 +45,13 @@ export interface StoredMorph extends MorphTarget {
 export const askedTargets = ({ change }: MorphChange): readonly MorphTarget[] =>
   change.kind === 'set' ? change.targets : change.connect;
 
-/** Whether the change depends on what is stored. A `morphToOne` is replaced, but for entries that the caller may not find. */
-export const isOfStored = ({ attribute, hidden }: MorphChange): boolean =>
-  attribute.shape === 'many' || hidden.size > 0;
+/** The entries to disconnect. */
+export const removedTargets = ({ change }: MorphChange): readonly MorphTarget[] =>
+  change.kind === 'set' ? [] : change.disconnect;
+
+/** Whether the change depends on what is stored. A `morphToOne` is replaced, but for entries that the caller may not see. */
+export const isOfStored = ({ attribute, mayHoldUnseen }: MorphChange): boolean =>
+  attribute.shape === 'many' || mayHoldUnseen;
 
 /** Identifies an entry of any type. */
 export const targetKey = ({ uid, id }: MorphTarget): string => `${uid} ${id}`;
@@ -58,11 +65,20 @@ interface ParseContext {
   readonly format: EntryFormat;
 }
 
+interface Caller {
+  readonly model: Model;
+  readonly gate: Gate;
+}
+
 /** The types whose entries the relation may hold, and the caller may not find. */
-export const hiddenTargets = (
-  attribute: MorphAttribute,
-  { model, gate }: { readonly model: Model; readonly gate: Gate },
-): ReadonlySet<Uid> => new Set(targetsOf(model, attribute).filter((it) => !gate.reaches(typeOf(model, it), attribute)));
+export const hiddenTargets = (attribute: MorphAttribute, { model, gate }: Caller): ReadonlySet<Uid> =>
+  new Set(targetsOf(model, attribute).filter((it) => !gate.reaches(typeOf(model, it), attribute)));
+
+/** Whether the relation may hold entries that the caller may not see, of types that they may find or of others. */
+export const holdsUnseen = (attribute: MorphAttribute, { model, gate }: Caller): boolean =>
+  targetsOf(model, attribute)
+    .map((it) => typeOf(model, it))
+    .some((it) => !gate.reaches(it, attribute) || staysUnseen(it, gate));
 
 /** A value other than null: `{ id, __type }`, for `morphToMany` also a list of them or `connect`, `disconnect`, `set`. */
 export const parseMorph = (

@@ -42,7 +42,7 @@ export interface Snapshot {
   /** Greatest rank in the named targets' own lists, by link path and target. */
   readonly lastRanks: ReadonlyMap<string, ReadonlyMap<number, number>>;
   /** Entries that the caller may not see, by type: a position beside one is refused, and links to them stay (AD11). */
-  readonly hidden?: ReadonlyMap<Uid, ReadonlySet<number>>;
+  readonly unseen?: ReadonlyMap<Uid, ReadonlySet<number>>;
   /** Lists with unsound ranks, which must be renumbered before the change is planned. */
   readonly unsound: readonly OrderedList[];
   /** What components that were written ahead contain. */

@@ -299,7 +299,7 @@ export const settled = async <P extends Planned>(
   plan: (snapshot: Snapshot) => Result<P>,
 ): Promise<Extract<P, { readonly kind: 'plan' }>> => {
   const { request, dialect, session } = write;
-  const { parts, ahead, hidden } = snapshot;
+  const { parts, ahead, unseen } = snapshot;
   let known = snapshot;
   // at most two renumberings: one for unsound ranks, one for room
   for (let round = 0; round < 3; round++) {
@@ -307,7 +307,7 @@ export const settled = async <P extends Planned>(
     if (result.kind === 'plan') return result as Extract<P, { readonly kind: 'plan' }>;
     await session.tx.runAll(result.lists.map((list) => renumberStatement(list, dialect)));
     const again = await readSnapshot(changes, checkContext(write));
-    known = { ...again, parts, ...(ahead ? { ahead } : {}), ...(hidden ? { hidden } : {}) };
+    known = { ...again, parts, ...(ahead ? { ahead } : {}), ...(unseen ? { unseen } : {}) };
   }
   throw bug('apply.lists-still-crowded', { uid: request.type.uid });
 };

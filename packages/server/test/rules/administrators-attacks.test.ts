@@ -15,9 +15,10 @@ import {
   studio,
   useAdmins,
 } from '../world/administrators.js';
+import { openForTests } from '../world/opening.js';
 import { bearer } from '../world/people.js';
 import { newTestDeps, type TestAnswer, testServerOf } from '../world/server.js';
-import { newSmallWorld } from '../world/small.js';
+import { newSmallWorld, type SmallWorld } from '../world/small.js';
 import { idleHooks } from '../world/v4-hooks.js';
 import { dialects, type Entry } from '../world/world.js';
 
@@ -38,6 +39,12 @@ const author: readonly AdminPermission[] = [{ action: 'create', subject: 'api::g
 /** A hook of the project that writes what the editor may not. */
 const beforeUpdate: NonNullable<Handlers['beforeUpdate']> = ({ data }) => {
   if (data?.['title'] === 'with a tagline') data['tagline'] = 'of the project';
+};
+
+/** The status, and the codes of the issues. */
+const codesOf = ({ status, body }: TestAnswer): unknown => {
+  const { error } = body as { error?: { details?: { errors?: readonly { code: string }[] } } };
+  return [status, error?.details?.errors?.map((it) => it.code)];
 };
 
 describe.each(dialects)('attacks by administrators on %s', (dialect) => {
@@ -291,11 +298,6 @@ describe.each(dialects)('what an administrator does not see, and names on %s', (
   });
   const as = (name: AdminName, method: string, url: string, data: object) =>
     it_().askAs(name, method, url, { body: { data } });
-  const codesOf = ({ status, body }: TestAnswer): unknown => {
-    const { error } = body as { error?: { details?: { errors?: readonly { code: string }[] } } };
-    return [status, error?.details?.errors?.map((it) => it.code)];
-  };
-
   it.each(['reels', 'poster', 'stills'])('AD11, R19: is as good as absent as a target: %s', async (name) => {
     const { world } = it_();
     const table = name === 'reels' ? 'reels' : 'files';
@@ -528,6 +530,109 @@ describe.each(dialects)('an administrator of files of their own on %s', (dialect
   });
 });
 
+/** An editor of a project of its own, signed in as 2; returns the headers of their requests. */
+const editorOf = async (world: SmallWorld, permissions: readonly AdminPermission[]) => {
+  const account = { email: 'bea@example.org', password: bcrypt.hashSync(adminPassword, { cost: 4 }) };
+  await world.insert('admin_users', [{ id: 2, firstname: 'bea', ...account, is_active: true, blocked: false }]);
+  await world.insert('admin_roles', [{ id: 2, name: 'Editor', code: 'strapi-editor' }]);
+  await world.insert('admin_users_roles_links', [{ user_id: 2, role_id: 2, role_order: 1 }]);
+  await world.insert(
+    'admin_permissions',
+    permissions.map(({ action, subject, conditions = [], ...properties }, i) => ({
+      id: i + 1,
+      action: `plugin::content-manager.explorer.${action}`,
+      subject: subject ?? null,
+      properties: JSON.stringify(properties),
+      conditions: JSON.stringify(conditions),
+    })),
+  );
+  await world.insert(
+    'admin_permissions_role_links',
+    permissions.map((_it, i) => ({ permission_id: i + 1, role_id: 2, permission_order: i + 1 })),
+  );
+  const signedIn = await world.send('POST', '/admin/login', { ...account, password: adminPassword });
+  return bearer((signedIn.body as { data: { token: string } }).data.token);
+};
+
+describe.each(dialects)('polymorphic relations to entries that conditions hide on %s', (dialect) => {
+  const book = (id: number) => ({ __type: 'api::book.book', id });
+  const note = (id: number) => ({ __type: 'api::note.note', id });
+  const named = { attributes: { name: { type: 'string' } } } as const;
+  type Target = ReturnType<typeof book>;
+  const [hidden, mine] = [1, 2];
+  const it_ = openForTests(async () => {
+    const world = await newSmallWorld(dialect, {
+      types: {
+        book: named,
+        note: named,
+        shelf: {
+          attributes: {
+            name: { type: 'string' },
+            things: { type: 'relation', relation: 'morphToMany' },
+            first: { type: 'relation', relation: 'morphToOne' },
+          },
+        },
+      },
+    });
+    await world.insert('notes', [{ id: 1, name: 'seen by all' }]);
+    await world.insert('shelfs', [{ id: 1, name: 'a shelf' }]);
+    const headers = await editorOf(world, [
+      { action: 'read', subject: 'api::shelf.shelf', fields: ['name', 'things', 'first'] },
+      { action: 'update', subject: 'api::shelf.shelf', fields: ['name', 'things', 'first'] },
+      { action: 'read', subject: 'api::note.note', fields: ['name'] },
+      { action: 'read', subject: 'api::book.book', fields: ['name'], conditions: own },
+    ]);
+    await world.insert('books', [
+      { id: hidden, name: 'hidden' },
+      { id: mine, name: 'mine', created_by_id: 2 },
+    ]);
+    return {
+      close: () => world.close(),
+      write: async (data: object) => codesOf(await world.send('PUT', '/api/shelfs/1', { data }, headers)),
+      writeAll: async (data: object) => {
+        expect(codesOf(await world.send('PUT', '/api/shelfs/1', { data }))).toEqual([200, undefined]);
+      },
+      held: async (name: 'things' | 'first') => {
+        const { body } = await world.send('GET', `/api/shelfs/1?fields=id&populate=${name}`);
+        const { attributes } = (body as { data: Entry }).data;
+        const held = attributes[name] as Target | readonly Target[] | null;
+        return [held ?? []].flat().map(({ __type, id }) => ({ __type, id }));
+      },
+    };
+  });
+
+  it('AD11, R14, R19: they stay in a list, whatever is set, connected or disconnected', async () => {
+    const { write, writeAll, held } = it_();
+    await writeAll({ things: [note(1), book(hidden)] });
+    for (const [things, left] of [
+      [[book(mine)], [book(hidden), book(mine)]],
+      [{ connect: [note(1)] }, [book(hidden), book(mine), note(1)]],
+      [{ disconnect: [book(hidden), note(1)] }, [book(hidden), book(mine)]],
+      [{ set: [] }, [book(hidden)]],
+      [null, [book(hidden)]],
+    ] as const) {
+      expect([things, await write({ things })]).toEqual([things, [200, undefined]]);
+      expect([things, await held('things')]).toEqual([things, left]);
+    }
+    // whoever sees it takes it out
+    await writeAll({ things: [] });
+    expect(await held('things')).toEqual([]);
+  });
+
+  it('AD11, R14, R19: one stays until another is set, and none can be set', async () => {
+    const { write, writeAll, held } = it_();
+    await writeAll({ first: book(hidden) });
+    expect(await write({ first: null })).toEqual([200, undefined]);
+    expect(await held('first')).toEqual([book(hidden)]);
+    for (const first of [book(hidden), book(99999)]) expect(await write({ first })).toEqual([400, ['relation.absent']]);
+    expect(await write({ things: { connect: [book(hidden)] } })).toEqual([400, ['relation.absent']]);
+    expect(await write({ first: note(1) })).toEqual([200, undefined]);
+    expect(await held('first')).toEqual([note(1)]);
+    expect(await write({ first: null })).toEqual([200, undefined]);
+    expect(await held('first')).toEqual([]);
+  });
+});
+
 describe.each(dialects)('a localized single type on %s', (dialect) => {
   it('AD12: gets no new locale made of one that the administrator may not see', async () => {
     const own = { pluginOptions: { i18n: { localized: true } } };
@@ -540,28 +645,14 @@ describe.each(dialects)('a localized single type on %s', (dialect) => {
       );
       // none in the default locale
       await world.insert('pages', [{ id: 1, text: 'Geheim', code: 'a secret', locale: 'de' }]);
-      const account = { email: 'bea@example.org', password: bcrypt.hashSync(adminPassword, { cost: 4 }) };
-      await world.insert('admin_users', [{ id: 2, firstname: 'bea', ...account, is_active: true, blocked: false }]);
-      await world.insert('admin_roles', [{ id: 2, name: 'Editor', code: 'strapi-editor' }]);
-      await world.insert('admin_users_roles_links', [{ user_id: 2, role_id: 2, role_order: 1 }]);
-      const permission = {
-        subject: 'api::page.page',
-        properties: JSON.stringify({ fields: ['text', 'code'], locales: ['fr'] }),
-        conditions: '[]',
-      };
-      const actions = ['read', 'create', 'update'].map((it) => `plugin::content-manager.explorer.${it}`);
-      await world.insert(
-        'admin_permissions',
-        actions.map((action, i) => ({ id: i + 1, action, ...permission })),
+      const subject = 'api::page.page';
+      const given = { subject, fields: ['text', 'code'], locales: ['fr'] };
+      const headers = await editorOf(
+        world,
+        ['read', 'create', 'update'].map((action) => ({ action, ...given })),
       );
-      await world.insert(
-        'admin_permissions_role_links',
-        actions.map((_action, i) => ({ permission_id: i + 1, role_id: 2, permission_order: i + 1 })),
-      );
-      const signedIn = await world.send('POST', '/admin/login', { ...account, password: adminPassword });
-      const { token } = (signedIn.body as { data: { token: string } }).data;
       const data = { text: 'Texte', locale: 'fr' };
-      const made = await world.send('POST', '/api/page/localizations', data, bearer(token));
+      const made = await world.send('POST', '/api/page/localizations', data, headers);
       expect([made.status, made.text]).toEqual([404, expect.not.stringContaining('a secret')]);
       expect(await world.rows('pages')).toHaveLength(1);
     } finally {
