@@ -10,7 +10,7 @@ import { newTestServer, type TestAnswer, type TestServer } from '../world/server
 
 const seed = seedOfRun();
 /** 20,000 in a full run. */
-const requests = Number(process.env['DOVETAIL_CONCURRENT_REQUESTS'] ?? 1200);
+const requests = Number(process.env['DOVETAIL_CONCURRENT_REQUESTS'] ?? 800);
 const clients = 16;
 
 /** The same database behind one server; on PostgreSQL behind two, like two processes. */

@@ -11,7 +11,7 @@ import type { SmallWorld } from '../world/small.js';
 
 const seed = seedOfRun();
 /** 5,000 in a full run. */
-const requests = Number(process.env['DOVETAIL_SIBLING_REQUESTS'] ?? 600);
+const requests = Number(process.env['DOVETAIL_SIBLING_REQUESTS'] ?? 400);
 const clients = 12;
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -6,7 +6,7 @@ import { dialects, newRelationsWorld, type RelationsWorld } from '../world/relat
 
 const seed = seedOfRun();
 /** 100,000 in a full run, for both databases together. */
-const bodies = Number(process.env['DOVETAIL_FUZZ_BODIES'] ?? 3000);
+const bodies = Number(process.env['DOVETAIL_FUZZ_BODIES'] ?? 1800);
 
 const texts = [
   '',

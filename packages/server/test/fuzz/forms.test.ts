@@ -6,7 +6,7 @@ import { newMediaWorld, type StoredFile } from '../world/media.js';
 
 const seed = seedOfRun();
 /** 5,000 in a full run. */
-const forms = Number(process.env['DOVETAIL_FORMS'] ?? 200);
+const forms = Number(process.env['DOVETAIL_FORMS'] ?? 120);
 
 const part = (head: string, content: string): string =>
   `--b\r\nContent-Disposition: form-data; ${head}\r\n\r\n${content}\r\n`;

@@ -20,7 +20,7 @@ import { newTestServer } from '../world/server.js';
 import { type Asked, anyAsked, fillLine } from './strings.js';
 
 const seed = seedOfRun();
-const total = Number(process.env['DOVETAIL_FUZZ'] || 9_000);
+const total = Number(process.env['DOVETAIL_FUZZ'] || 5_000);
 const counts = { sqlite: Math.ceil(total * 0.75), postgres: Math.ceil(total * 0.25) } as const;
 const httpCount = Math.min(2_000, Math.ceil(total / 16));
 /** Strings tried on one project before the next one is generated. */

@@ -9,7 +9,7 @@ import { form, newMediaWorld } from '../world/media.js';
 
 const seed = seedOfRun();
 /** 5,000 in a full run, for each database. */
-const pictures = Number(process.env['DOVETAIL_PICTURES'] ?? 150);
+const pictures = Number(process.env['DOVETAIL_PICTURES'] ?? 100);
 
 const folder = path.join(kitFiles('museum').dir, 'files/send');
 const originals = fs

@@ -28,7 +28,7 @@ import { factsFor, newScene, newStage, type Scene, type Stage } from './scene.js
 import { spell } from './spelling.js';
 
 const seed = seedOfRun();
-const modelCount = Number(process.env['DOVETAIL_ORACLE_MODELS'] || 12);
+const modelCount = Number(process.env['DOVETAIL_ORACLE_MODELS'] || 8);
 const requestCount = Number(process.env['DOVETAIL_ORACLE_REQUESTS'] || 80);
 /** Longer ones are refused for their length alone. */
 const urlCharactersMax = 15_000;

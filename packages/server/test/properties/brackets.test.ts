@@ -9,7 +9,7 @@ import { readBrackets } from '../../src/query/brackets.js';
 import { type RawNode, shapeOf } from '../../src/query/raw.js';
 import { seedOfRun } from '../oracle/random.js';
 
-const runs = 20_000;
+const runs = 10_000;
 const seed = seedOfRun();
 
 /** A tree as parsed by `qs`; undefined if a key is a value and an object at once. */

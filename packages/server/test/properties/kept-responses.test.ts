@@ -22,7 +22,7 @@ import { dialects, files, newRelationsWorld, type RelationsWorld } from '../worl
 
 const seed = seedOfRun();
 /** 2,000 in a full run. */
-const steps = Number(process.env['DOVETAIL_KEPT_STEPS'] ?? 60);
+const steps = Number(process.env['DOVETAIL_KEPT_STEPS'] ?? 40);
 
 const urls: readonly string[] = [
   '/api/shelves?populate=*&pagination[pageSize]=100',

@@ -9,7 +9,7 @@ import { dialects, type Entry, idsOf, useRelationsWorld } from '../world/relatio
 import { type Element, type Id, type Moves, moved } from './moves.js';
 
 const seed = seedOfRun();
-const steps = Number(process.env['DOVETAIL_LONG_LIST_STEPS'] ?? 120);
+const steps = Number(process.env['DOVETAIL_LONG_LIST_STEPS'] ?? 80);
 
 /** Some moves near one place of the list, where the excerpts meet, or anywhere. */
 const randomMoves = (list: readonly Id[], outside: readonly Id[], random: Random): Moves => {

@@ -6,7 +6,7 @@ import { applyMoves, type Move, type Moves, type Ranked, rankList } from '../../
 import { seedOfRun } from '../oracle/random.js';
 
 const seed = seedOfRun();
-const runs = Number(process.env['DOVETAIL_ORDER_RUNS'] ?? 5000);
+const runs = Number(process.env['DOVETAIL_ORDER_RUNS'] ?? 3000);
 
 /**
  * R5 as code: disconnect first; then element by element, each against the list as changed so far; an element whose

@@ -17,7 +17,7 @@ import {
 
 const seed = seedOfRun();
 /** 10,000 in a full run. */
-const steps = Number(process.env['DOVETAIL_RELATION_STEPS'] ?? 900);
+const steps = Number(process.env['DOVETAIL_RELATION_STEPS'] ?? 600);
 const shelvesMax = 7;
 const booksMax = 8;
 

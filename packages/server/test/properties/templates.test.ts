@@ -21,7 +21,7 @@ import { defaultSettings } from '../world/server.js';
 import { type SmallProject, writeSmall } from '../world/small.js';
 
 const seed = seedOfRun();
-const sceneCount = 6;
+const sceneCount = 4;
 const requestCount = 150;
 const variantCount = 4;
 

@@ -9,7 +9,7 @@ import { newSmallWorld, relation, type SmallWorld } from '../world/small.js';
 import { dialects } from '../world/world.js';
 
 const seed = seedOfRun();
-const runs = Number(process.env['DOVETAIL_WINDOW_RUNS'] ?? 60);
+const runs = Number(process.env['DOVETAIL_WINDOW_RUNS'] ?? 40);
 
 const drafts = { options: { draftAndPublish: true } };
 const project = {

@@ -5,7 +5,7 @@
 import omit from 'lodash/omit.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
-import { dialects } from '../world/databases.js';
+import { dialects, turnOf } from '../world/databases.js';
 
 const text = { type: 'string' };
 const closed = { type: 'string', private: true };
@@ -244,10 +244,12 @@ const dropped = [
 
 const shortened = (query: string): string => (query.length > 90 ? `${query.slice(0, 90)}…` : query);
 
-const modes = dialects.flatMap((dialect) => [
-  { dialect, mode: 'strict', strict: true },
-  { dialect, mode: 'lenient', strict: false },
-]);
+const modes = dialects.flatMap((dialect) =>
+  turnOf(dialect, [
+    { mode: 'strict', strict: true },
+    { mode: 'lenient', strict: false },
+  ]).map((it) => ({ dialect, ...it })),
+);
 
 describe.each(modes)('the query of a client in $mode mode on $dialect', ({ dialect, strict }) => {
   let served: CodeProject;

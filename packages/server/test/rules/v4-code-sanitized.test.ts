@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/limits.js';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
-import { dialects } from '../world/databases.js';
+import { dialects, turnOf } from '../world/databases.js';
 
 const lodash = createRequire(import.meta.url).resolve('lodash');
 const text = { type: 'string' };
@@ -115,10 +115,12 @@ const ends: Readonly<Record<string, string>> = {
 };
 const titles = 'return results.map((it) => it.title);';
 
-const modes = dialects.flatMap((dialect) => [
-  { dialect, mode: 'strict', strict: true },
-  { dialect, mode: 'lenient', strict: false },
-]);
+const modes = dialects.flatMap((dialect) =>
+  turnOf(dialect, [
+    { mode: 'strict', strict: true },
+    { mode: 'lenient', strict: false },
+  ]).map((it) => ({ dialect, ...it })),
+);
 
 describe.each(modes)('sanitized queries in $mode mode on $dialect', ({ dialect, strict }) => {
   let served: CodeProject;

@@ -22,6 +22,10 @@ export const dialects: readonly DialectName[] = (['sqlite', 'postgres'] as const
   (it) => process.env['DOVETAIL_DATABASES']?.split(',').includes(it) ?? true,
 );
 
+/** Cases that no database decides: each runs on one of them, in turn, so that all are played and none twice. */
+export const turnOf = <T>(dialect: DialectName, cases: readonly T[]): readonly T[] =>
+  cases.filter((_it, place) => dialects[place % dialects.length] === dialect);
+
 /** The same with a number of threads: SQLite without and with some. */
 export const dialectsAndThreads = dialects.flatMap((dialect): readonly (readonly [DialectName, number])[] =>
   dialect === 'sqlite'

@@ -1,6 +1,6 @@
 /** Every address that the router knows, taken from its own tree, so that a new page cannot be forgotten. */
 import { describe, expect, it } from 'vitest';
-import { accessible, useStudio } from './studio.js';
+import { accessible, colorSchemes, useStudio } from './studio.js';
 
 /** Values of parameters in addresses, of the example magazine. */
 const examples: Readonly<Record<string, string>> = { $type: 'articles', $id: '1', $field: 'categories', $: '' };
@@ -39,7 +39,7 @@ describe('every address of the Studio', () => {
       try {
         await page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' });
         await expect.poll(() => page.locator('h1').count()).toBe(1);
-        await accessible(page);
+        await accessible(page, colorSchemes);
         titles[address] = await page.title();
       } catch (fault) {
         throw new Error(`at ${address}`, { cause: fault });

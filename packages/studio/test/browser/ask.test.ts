@@ -14,7 +14,7 @@ import { fragmentStep, type Place } from '../../src/rooms/ask/query/place.js';
 import { actionOf, type Request, readUrl, typeOfRequest } from '../../src/rooms/ask/query/request.js';
 import { words } from '../../src/words/index.js';
 import { meaningOf } from '../ask/stage.js';
-import { accessible, oneDialect, type Studio, settled, useStudio } from './studio.js';
+import { accessible, colorSchemes, oneDialect, type Studio, settled, useStudio } from './studio.js';
 
 const texts = words.ask;
 
@@ -283,7 +283,7 @@ describe('Ask', () => {
       .poll(() => page.locator('.cm-lintRange').allInnerTexts())
       .toEqual(['populate[autor]=true', 'fields[1]=titel']);
     await studio.keep(page, 'ask-faults');
-    await accessible(page);
+    await accessible(page, colorSchemes);
     // what the tree cannot show is kept as text, and removed there
     await page.getByRole('button', { name: texts.tree.remove('populate[autor]=true') }).click();
     await page.getByRole('button', { name: texts.tree.remove('fields=titel') }).click();

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { addSpecimen } from './specimen.js';
-import { accessible, oneDialect, type Studio, useStudio } from './studio.js';
+import { accessible, colorSchemes, oneDialect, type Studio, useStudio } from './studio.js';
 
 const populate = [
   'populate[picture][fields]=name',
@@ -94,7 +94,7 @@ describe.each(oneDialect)('forms on %s', (dialect) => {
     await box(page, 'price').fill('12345678.91');
     await page.getByRole('radiogroup', { name: 'ready' }).getByText('not set').click();
     await box(page, 'colour').fill('#2f6f73');
-    await accessible(page);
+    await accessible(page, colorSchemes);
     await studio.keep(page, 'content-form');
     await save(page);
     await page.waitForURL(/\/specimens\/\d+$/);

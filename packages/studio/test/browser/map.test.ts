@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { accessible, oneDialect, type Studio, settled, useStudio } from './studio.js';
+import { accessible, colorSchemes, oneDialect, type Studio, settled, useStudio } from './studio.js';
 
 const opening =
   (studio: Studio) =>
@@ -59,7 +59,7 @@ describe('the map', () => {
     await panel.getByRole('heading', { name: 'Permissions of public' }).waitFor();
     await panel.getByText('read one', { exact: true }).waitFor();
     expect(await panel.getByText('create', { exact: true }).count()).toBe(0);
-    await accessible(page);
+    await accessible(page, colorSchemes);
     await studio.keep(page, 'map-type');
     await panel.getByRole('button', { name: 'Close' }).click();
     await panel.waitFor({ state: 'detached' });

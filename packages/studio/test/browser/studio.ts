@@ -418,10 +418,15 @@ const centreOf = async (element: Locator): Promise<{ readonly x: number; readonl
   return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
 };
 
-/** No violation of WCAG 2.2 AA or of axe's best practices, in both colour schemes. */
-export const accessible = async (page: Page): Promise<void> => {
+type ColorScheme = 'light' | 'dark';
+
+/** Both are looked at on every page by `addresses.test.ts`, and where a page has colours of its own; other tests look at one. */
+export const colorSchemes: readonly ColorScheme[] = ['light', 'dark'];
+
+/** No violation of WCAG 2.2 AA or of axe's best practices. */
+export const accessible = async (page: Page, schemes: readonly ColorScheme[] = ['light']): Promise<void> => {
   await page.evaluate(axe);
-  for (const colorScheme of ['light', 'dark'] as const) {
+  for (const colorScheme of schemes) {
     await page.emulateMedia({ colorScheme });
     await page.waitForFunction(
       (it) => document.documentElement.getAttribute('data-mantine-color-scheme') === it,
