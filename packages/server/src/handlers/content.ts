@@ -1,6 +1,6 @@
 /** The content API for project code: reads and writes any type with the server's own rights. */
 import { serverGate } from '../access/access.js';
-import { unwrap } from '../errors.js';
+import { orNearest, unwrap } from '../errors.js';
 import type { EntryType, Model } from '../model/model.js';
 import { noQuery, objectQuery, type QueryObject } from '../query/objects.js';
 import type { ResolveContext } from '../query/resolve.js';
@@ -13,7 +13,7 @@ import { checkData } from '../write/change.js';
 import type { WriteRequest } from '../write/request.js';
 import { inPart, type Session } from '../write/session.js';
 import type { Content } from './handlers.js';
-import { refuse, stepAnswer } from './run.js';
+import { stepAnswer } from './run.js';
 
 export interface ContentDeps {
   readonly model: Model;
@@ -39,7 +39,12 @@ export const newContent = (
     strict: true,
     defaultLocale: localized ? await locales.defaultCode(session?.tx) : null,
   });
-  const typeOf = (uid: string): EntryType => model.types.get(uid) ?? refuse(`there is no content type "${uid}"`);
+  /** Throws errors, not refusals: what is wrong with the code of the project is nothing that its clients could mend. */
+  const typeOf = (uid: string): EntryType => {
+    const type = model.types.get(uid);
+    if (type) return type;
+    throw new TypeError(`there is no content type "${uid}"${orNearest(uid, model.types.keys())}`);
+  };
 
   const read = async (
     action: ReadAction,
@@ -79,7 +84,7 @@ export const newContent = (
       stepAnswer(await write({ action: 'create', type: typeOf(uid), data: unwrap(checkData(data)) })).json(),
     createLocalization: async (uid, id, data) => {
       const type = typeOf(uid);
-      if (!type.localized) return refuse(`${uid} has no locales`);
+      if (!type.localized) throw new TypeError(`${uid} has no locales`);
       return stepAnswer(await write({ action: 'create', type, source: { id }, data: unwrap(checkData(data)) })).json();
     },
     update: async (uid, id, data, { locale = null } = {}) =>

@@ -1,6 +1,6 @@
 /** Refusals inside hooks, on both databases: what was refused is rolled back, and no refusal is lost. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Event, Handlers } from '../../src/handlers/handlers.js';
+import type { Content, Event, Handlers } from '../../src/handlers/handlers.js';
 import type { Db, Tx } from '../../src/sql/dialect.js';
 import { dialects } from '../world/databases.js';
 import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
@@ -138,6 +138,21 @@ describe.each(dialects)('refusals inside hooks on %s', (dialect) => {
     };
     expect(await post()).toBe(400);
     expect(await stored()).toEqual([]);
+  });
+
+  it('a type that does not exist is a fault of the code: it is logged, and no client is blamed for it', async () => {
+    for (const call of [
+      (content: Content) => content.create('api::trial.trail', { text: 'trail' }),
+      (content: Content) => content.find('api::trial.trail'),
+    ]) {
+      hooks = { [NOTE]: { afterCreate: async ({ content }) => void (await call(content)) } };
+      const { status, text } = await world.send('POST', '/api/notes', { data: { text: 'note' } });
+      expect([status, text]).toEqual([500, expect.not.stringContaining('trial')]);
+      expect(world.logged.at(-1)).toContain(
+        `there is no content type \\"api::trial.trail\\"; did you mean \\"${TRAIL}\\"?`,
+      );
+      expect(await stored()).toEqual([]);
+    }
   });
 
   it('a refusal may be awaited later than it occurs', async () => {
