@@ -190,6 +190,16 @@ describe.each(dialects)('export and import on %s', (dialect) => {
     expect(await target.rows('select id from notes')).toEqual([]);
   });
 
+  if (dialect === 'postgres')
+    it('a connection that is lost on the way is no fault of a line', async () => {
+      const { file } = await exported();
+      await target.run(
+        `create function leave() returns trigger language plpgsql as 'begin perform pg_terminate_backend(pg_backend_pid()); return new; end'`,
+        'create trigger leave before insert on notes for each row execute function leave()',
+      );
+      expect(await fault(file)).toBe('The server is busy or stopping; try again');
+    });
+
   it('a file of another model is refused by what differs, and nothing is added to the database', async () => {
     const { file } = await exported();
     target.write({

@@ -298,7 +298,9 @@ const insertBatch = async (batch: readonly ReadRow[], file: string, tx: Tx, dial
       } catch (own) {
         const fail = faultAt(file, one.line);
         if (own instanceof ConstraintFault) throw fail(`${one.row.table}: ${own.kind} constraint ${own.names}`);
-        throw fail(`${await refusedPlace(one, insert)}: ${(own as Error).message}`);
+        const place = await refusedPlace(one, insert);
+        if (place === null) throw fault;
+        throw fail(`${place}: ${(own as Error).message}`);
       }
     }
     throw fault;
@@ -306,19 +308,22 @@ const insertBatch = async (batch: readonly ReadRow[], file: string, tx: Tx, dial
 };
 
 /**
- * The column whose value is refused, or else the table. PostgreSQL does not say which value is too long, but refuses it alone
- * too, before it looks at constraints.
+ * The column whose value is refused, or else the table; null if it is no value that is refused: the connection is lost, or the
+ * disk is full. PostgreSQL does not say which value is too long, but refuses it alone too, before it looks at constraints.
  */
 const refusedPlace = async (
-  { line, row }: ReadRow,
+  { line, row: { table, cells } }: ReadRow,
   insert: (rows: readonly ReadRow[]) => Promise<void>,
-): Promise<string> => {
-  for (const cell of row.cells) {
+): Promise<string | null> => {
+  const refused: string[] = [];
+  for (const cell of cells) {
     try {
-      await insert([{ line, row: { ...row, cells: [cell] } }]);
+      await insert([{ line, row: { table, cells: [cell] } }]);
     } catch (fault) {
-      if (!(fault instanceof ConstraintFault)) return `${row.table}.${cell.column}`;
+      if (!(fault instanceof ConstraintFault)) refused.push(cell.column);
     }
   }
-  return row.table;
+  const [column] = refused;
+  if (column === undefined) return table;
+  return refused.length === cells.length ? null : `${table}.${column}`;
 };
