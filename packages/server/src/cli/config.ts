@@ -518,7 +518,10 @@ export interface FoundConfig {
 export const readConfig = async (projectDir: string): Promise<FoundConfig> => {
   const found = configNames.filter((it) => fs.existsSync(path.join(projectDir, it)));
   const [name, ...others] = found;
-  if (name === undefined) return { config: defaultConfig(projectDir), given: {} };
+  if (name === undefined) {
+    refuseMisnamed(projectDir);
+    return { config: defaultConfig(projectDir), given: {} };
+  }
   if (others.length > 0) throw new StartFault(`${listed(found)} exist: keep one of them.`);
   const given = underNewNames(await readFile(path.join(projectDir, name)));
   return { config: completeConfig(check(configSchema, given, name), projectDir), given };
@@ -534,6 +537,15 @@ const underNewNames = (given: unknown): unknown => {
 
 /** Of which a project has one at most. */
 const configNames = ['ts', 'mts', 'cts', 'js', 'mjs', 'cjs', 'json'].map((it) => `dovetail.config.${it}`);
+
+/** A file that looks like it and is not read: the defaults may be less safe than what it says. */
+const refuseMisnamed = (projectDir: string): void => {
+  const misnamed = /^\.?dovetail[._-]?(?:conf|config|rc)(?:\.(?:[cm]?[jt]s|jsonc?|ya?ml|toml))?$/i;
+  const name = fs.existsSync(projectDir) ? fs.readdirSync(projectDir).find((it) => misnamed.test(it)) : undefined;
+  if (name === undefined) return;
+  const extension = configNames.map((it) => path.extname(it)).find((it) => it === path.extname(name)) ?? '.json';
+  throw new StartFault(`${name} is not read: the configuration of a project is in dovetail.config${extension}.`);
+};
 
 const listed = (names: readonly string[]): string => names.join(', ').replace(/, ([^,]*)$/, ' and $1');
 

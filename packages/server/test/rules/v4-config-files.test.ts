@@ -248,4 +248,17 @@ describe('dovetail.config', () => {
       'dovetail.config.mjs and dovetail.config.json exist: keep one of them.',
     );
   });
+
+  it.each([
+    ['dovetail.conf.ts', '.ts'],
+    ['dovetail-config.mjs', '.mjs'],
+    ['dovetail.config.yaml', '.json'],
+    ['.dovetailrc', '.json'],
+  ])('is not ignored silently under another name: %s', async (name, extension) => {
+    expect(await fault({ [name]: '' })).toBe(
+      `${name} is not read: the configuration of a project is in dovetail.config${extension}.`,
+    );
+    const { config } = await open({ [name]: '', 'dovetail.config.json': { api: { strict: true } } });
+    expect(config.api.strict).toBe(true);
+  });
 });
