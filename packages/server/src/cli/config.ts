@@ -343,7 +343,12 @@ export const environmentSchema = z.object({
     .enum(['true', 'false'])
     .optional()
     .describe('Whether the certificate of PostgreSQL is verified with DATABASE_SSL. Not by default.'),
-  DATABASE_SSL_CA: z.string().optional().describe('Certificate, as text, by which that of PostgreSQL is verified.'),
+  DATABASE_SSL_CA: z
+    .string()
+    .optional()
+    .describe(
+      'Certificate, as text (PEM; in .env in quotes, with its line breaks), by which that of PostgreSQL is verified.',
+    ),
   DATABASE_SSL_CERT: z.string().optional().describe('Certificate of this server for PostgreSQL, as text.'),
   DATABASE_SSL_KEY: z.string().optional().describe('Its key, as text.'),
   DATABASE_POOL_MAX: z.coerce
