@@ -19,7 +19,7 @@ import type { SmallWorld } from '../world/small.js';
 
 const seed = seedOfRun();
 /** 5,000 in a full run. */
-const steps = Number(process.env['DOVETAIL_LOCALE_STEPS'] ?? 250);
+const steps = Number(process.env['DOVETAIL_LOCALE_STEPS'] ?? 400);
 const entriesMax = 14;
 
 type Fields = Readonly<Record<string, unknown>>;
