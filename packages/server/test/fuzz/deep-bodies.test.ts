@@ -78,26 +78,24 @@ describe.each(dialects)('deep and wide bodies on %s', (dialect) => {
       const isHarmless = /text|ids/.test(name);
       const [shelf] = await world.createMany('shelves', 1);
       const before = await world.dump();
-      for (const [plural, opening, closing] of places) {
+      for (const [i, [plural, opening, closing]] of places.entries()) {
         const body = `${opening}${value}${closing}`;
         const where = `${plural} ${opening}…${closing} with ${name}`;
-        for (const [method, url] of [
-          ['POST', `/api/${plural}`],
-          ...(plural === 'shelves' ? [['PUT', `/api/shelves/${shelf}`] as const] : []),
-        ] as const) {
-          const answer = await world.send(method, url, body, json);
-          if (answer.status === 200 && isHarmless) continue;
-          expect
-            .soft(answer.status, `${where}: ${answer.text.slice(0, 300)}`)
-            .toSatisfy((it: number) => it >= 400 && it < 500);
-          if (answer.status !== 400) continue;
-          const { error } = answer.body as {
-            error: { message: string; details: { errors: readonly { message: string }[] } };
-          };
-          const longest = Math.max(...[error, ...error.details.errors].map((it) => it.message.length));
-          expect.soft(longest, where).toBeLessThan(2000);
-          expect.soft(error.details.errors.length, where).toBeLessThanOrEqual(limits.issuesMax);
-        }
+        // a new shelf, or the one that is there
+        const [method, url] =
+          plural === 'shelves' && i % 2 === 0 ? ['PUT', `/api/shelves/${shelf}`] : ['POST', `/api/${plural}`];
+        const answer = await world.send(method, url, body, json);
+        if (answer.status === 200 && isHarmless) continue;
+        expect
+          .soft(answer.status, `${where}: ${answer.text.slice(0, 300)}`)
+          .toSatisfy((it: number) => it >= 400 && it < 500);
+        if (answer.status !== 400) continue;
+        const { error } = answer.body as {
+          error: { message: string; details: { errors: readonly { message: string }[] } };
+        };
+        const longest = Math.max(...[error, ...error.details.errors].map((it) => it.message.length));
+        expect.soft(longest, where).toBeLessThan(2000);
+        expect.soft(error.details.errors.length, where).toBeLessThanOrEqual(limits.issuesMax);
       }
       if (!isHarmless) expect((await world.dump()) === before, `${name} changes rows`).toBe(true);
     },

@@ -1,6 +1,7 @@
 /** Hooks around every write, as those of a v4 project that change nothing: components are written before them. */
 import { plain } from '../../src/v4code/data/entities.js';
 import type { HooksOf } from '../../src/write/request.js';
+import { dialects, turnOf } from './databases.js';
 
 type Open = Record<string, unknown>;
 
@@ -17,10 +18,13 @@ export const idleHooks: HooksOf = () => ({
 const ofEntries: HooksOf = (request) => (request.type.kind === 'component' ? undefined : idleHooks(request));
 const ofNested: HooksOf = (request) => (request.type.uid.endsWith('.card') ? undefined : idleHooks(request));
 
-/** How the writes of a test are made, and what the hooks are. */
-export const withAndWithoutHooks = [
-  ['without hooks', {}],
-  ['behind hooks', { hooks: ofEntries }],
-  ['behind hooks, also of components', { hooks: idleHooks }],
-  ['behind hooks, also of components inside of others', { hooks: ofNested }],
-] as const;
+const hooked = [
+  { title: 'behind hooks', people: { hooks: ofEntries } },
+  { title: 'behind hooks, also of components', people: { hooks: idleHooks } },
+  { title: 'behind hooks, also of components inside of others', people: { hooks: ofNested } },
+];
+
+/** How the writes of a test are made, and what the hooks are: without any on each database, with each kind on one. */
+export const withAndWithoutHooks = dialects.flatMap((dialect) =>
+  [{ title: 'without hooks', people: {} }, ...turnOf(dialect, hooked)].map((it) => ({ dialect, ...it })),
+);

@@ -283,8 +283,9 @@ export const idsOf = (entry: Entry, attribute: string): readonly number[] => {
   return Array.isArray(shown.data) ? (shown.data as readonly Entry[]).map((it) => it.id) : [(shown.data as Entry).id];
 };
 
+/** Without a replacer, which would take several times as long. */
 const printed = (row: readonly unknown[]): string =>
-  JSON.stringify(row, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+  JSON.stringify(row.map((it) => (typeof it === 'bigint' ? String(it) : it)));
 
 /** The message of an error response. */
 export const said = (answer: TestAnswer): Said => {
