@@ -190,7 +190,11 @@ const addHeld = async (
   { lists, morphs }: Pick<Snapshot, 'lists' | 'morphs'>,
   { model, gate, tx, dialect }: CheckContext,
 ): Promise<void> => {
-  const mayBeUnseen = ({ uid }: MorphTarget): boolean => staysUnseen(typeOf(model, uid), gate);
+  const mayBeUnseen = ({ uid }: MorphTarget): boolean => {
+    // of a type that is gone there may be links
+    const type = model.types.get(uid);
+    return type !== undefined && staysUnseen(type, gate);
+  };
   const held = changes.flatMap(({ change, id }): readonly MorphTarget[] => {
     if (id === null) return [];
     const linked = change.links.flatMap(({ attribute: { target: uid, path }, change: { kind } }) =>

@@ -392,6 +392,16 @@ describe.each(dialects)('polymorphic relations written on %s', (dialect) => {
     expect(await rowsOf(id)).toEqual([]);
   });
 
+  it('R19: a list that names a type that is gone can be changed, and loses that entry when it is set', async () => {
+    const { id } = await newShelf([person(1)]);
+    const gone = { things_type: 'api::gone.gone', things_id: 1, order: 2 };
+    await world.insert('shelfs_things_morphs', [{ id: 9000, shelf_id: id, ...gone }]);
+    expect(await put(id, { connect: [book(1)] })).toEqual(['person 1', 'book 1']);
+    expect((await rowsOf(id)).map((it) => it['things_type'])).toContain('api::gone.gone');
+    expect(await put(id, [book(3)])).toEqual(['book 3']);
+    expect(await rowsOf(id)).toHaveLength(1);
+  });
+
   it('R19: connect adds at the end and moves there, disconnect removes; the same id of two types is two entries', async () => {
     const { id } = await newShelf({ connect: [person(1), book(1)] });
     expect(await put(id, { connect: [book(3), person(1)] })).toEqual(['book 1', 'book 3', 'person 1']);
