@@ -545,7 +545,8 @@ const configNames = ['ts', 'mts', 'cts', 'js', 'mjs', 'cjs', 'json'].map((it) =>
 
 /** A file that looks like it and is not read: the defaults may be less safe than what it says. */
 const refuseMisnamed = (projectDir: string): void => {
-  const misnamed = /^\.?dovetail[._-]?(?:conf|config|rc)(?:\.(?:[cm]?[jt]s|jsonc?|ya?ml|toml))?$/i;
+  // `dovetail.conf` may be that of a proxy
+  const misnamed = /^(?:\.dovetailrc|\.?dovetail[._-]?conf(?:ig)?\.(?:[cm]?[jt]s|jsonc?|ya?ml|toml))$/i;
   const name = fs.existsSync(projectDir) ? fs.readdirSync(projectDir).find((it) => misnamed.test(it)) : undefined;
   if (name === undefined) return;
   const extension = configNames.map((it) => path.extname(it)).find((it) => it === path.extname(name)) ?? '.json';

@@ -261,4 +261,9 @@ describe('dovetail.config', () => {
     const { config } = await open({ [name]: '', 'dovetail.config.json': { api: { strict: true } } });
     expect(config.api.strict).toBe(true);
   });
+
+  it('may lie beside files of other programs', async () => {
+    const { config } = await open({ 'dovetail.conf': 'server {}', 'dovetail.service': '', 'dovetail.log': '' });
+    expect(config.api.strict).toBe(false);
+  });
 });
