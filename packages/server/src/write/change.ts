@@ -22,7 +22,7 @@ import { type LeftOut, leaveOut } from '../query/lenient.js';
 import type { EntryFormat, Gate } from '../query/selection.js';
 import type { DbValue } from '../sql/dialect.js';
 import { entryIdOf, idOf, isObject, isObjectOrList, namesEntry } from './ids.js';
-import { hiddenTargets, holdsUnseen, type MorphChange, parseMorph } from './morphs.js';
+import { type MorphChange, parseMorph, unseenTargets } from './morphs.js';
 import type { Moves, Position } from './order.js';
 import { compareAll, comparingLater, type Matches } from './patterns.js';
 import { ownMember } from './places.js';
@@ -421,22 +421,21 @@ const newParser = (
   /** An entry that the caller may not find cannot be named, as one of a type that does not exist. */
   const morph = (attribute: MorphAttribute, value: unknown, path: Path, { isNew }: Place): readonly MorphChange[] => {
     const isNeeded = attribute.required && !draft;
-    const hidden = hiddenTargets(attribute, { model, gate });
-    const mayHoldUnseen = holdsUnseen(attribute, { model, gate });
+    const unseen = unseenTargets(attribute, { model, gate });
     // entries that the caller may not see would stay
-    const isEmptied = isNeeded && (isNew || !mayHoldUnseen);
+    const isEmptied = isNeeded && (isNew || !unseen.mayHoldUnseen);
     if (value === null) {
       if (isEmptied) report(nullIssue(null, isNew, path));
-      return [{ attribute, path, isNeeded, hidden, mayHoldUnseen, change: { kind: 'set', targets: [] } }];
+      return [{ attribute, path, isNeeded, ...unseen, change: { kind: 'set', targets: [] } }];
     }
-    const parsed = parseMorph(attribute, value, path, { model, hidden, format });
+    const parsed = parseMorph(attribute, value, path, { model, hidden: unseen.hidden, format });
     if (!parsed.ok) {
       report(...parsed.issues);
       return [];
     }
     const change = parsed.value;
     if (isEmptied && change.kind === 'set' && change.targets.length === 0) report(issue('body.required', path));
-    return [{ attribute, path, isNeeded, hidden, mayHoldUnseen, change }];
+    return [{ attribute, path, isNeeded, ...unseen, change }];
   };
 
   // ---- parts (CO2)

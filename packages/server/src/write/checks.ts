@@ -10,7 +10,7 @@ import { keptStatement } from '../sql/kept.js';
 import type { Change, ParsedBody, ValueChange } from './change.js';
 import { groupBy, type ListKey, listKey, type OwnerKey, ownerKey } from './keys.js';
 import { pathKey } from './lists.js';
-import { askedTargets, type MorphTarget, removedTargets } from './morphs.js';
+import { askedTargets, type MorphChange, type MorphTarget, removedTargets } from './morphs.js';
 import { readParts } from './parts.js';
 import { isUnique } from './plan.js';
 import { columnsOf, newQuestions, type Questions } from './questions.js';
@@ -91,8 +91,27 @@ interface Asked {
   readonly others: readonly number[];
   /** The list of files that the owner has, if the value is all of the list; null for that of a new one. */
   readonly list: ListKey | null;
-  readonly isMorph: boolean;
+  /** Whether a lock has to keep the entries until they are linked, because no foreign key does. */
+  readonly isKept: boolean;
 }
+
+/** Of each type those that must exist, and those that it disconnects. */
+const askedByMorph = (morph: MorphChange): readonly Asked[] => {
+  const ofTypes = (
+    targets: readonly MorphTarget[],
+    asked: (ids: readonly number[]) => Pick<Asked, 'ids' | 'others' | 'isKept'>,
+  ): readonly Asked[] =>
+    groupBy(targets, (it) => it.uid).map((them) => ({
+      uid: them[0]!.uid,
+      path: morph.path,
+      list: null,
+      ...asked(them.map((it) => it.id)),
+    }));
+  return [
+    ...ofTypes(askedTargets(morph), (ids) => ({ ids, others: [], isKept: true })),
+    ...ofTypes(removedTargets(morph), (others) => ({ ids: [], others, isKept: false })),
+  ];
+};
 
 const askedBy = ({ change: { links, morphs }, id }: OwnedChange): readonly Asked[] =>
   [
@@ -106,24 +125,10 @@ const askedBy = ({ change: { links, morphs }, id }: OwnedChange): readonly Asked
         path: link.path,
         others: change.kind === 'set' ? [] : [...anchorIds(link), ...change.disconnect],
         list: id === null || !isOfFiles ? null : listKey(pathKey(path), id),
-        isMorph: false,
+        isKept: false,
       };
     }),
-    ...morphs.flatMap((morph) =>
-      groupBy([...askedTargets(morph), ...removedTargets(morph)], (it) => it.uid).map((targets): Asked => {
-        const { uid } = targets[0]!;
-        const idsIn = (them: readonly MorphTarget[]): readonly number[] =>
-          them.filter((it) => it.uid === uid).map((it) => it.id);
-        return {
-          uid,
-          ids: idsIn(askedTargets(morph)),
-          path: morph.path,
-          others: idsIn(removedTargets(morph)),
-          list: null,
-          isMorph: true,
-        };
-      }),
-    ),
+    ...morphs.flatMap(askedByMorph),
   ].filter((it) => it.ids.length + it.others.length > 0);
 
 const askedByType = (changes: readonly OwnedChange[]): readonly Asked[][] =>
@@ -160,7 +165,7 @@ const askTargets = (
     const others = staysUnseen(type, gate) ? asked.flatMap((it) => it.others) : [];
     const wanted = [...new Set([...distinctIds(asked), ...others])];
     if (wanted.length === 0) continue;
-    const lock = locks === 'locks' && asked.some((it) => it.isMorph) ? 'referenced' : 'plain';
+    const lock = locks === 'locks' && asked.some((it) => it.isKept) ? 'referenced' : 'plain';
     ask((sees ? governedStatement : existingStatement)(type, wanted, dialect, lock), (rows) => {
       const found = new Set(rows.flatMap((row) => (sees?.(row) === false ? [] : [row[0]!])));
       if (uid === FILE_UID) for (const [id, , , , mime] of rows) mediaTypes.set(id!, mime);
@@ -190,20 +195,20 @@ const addHeld = async (
   { lists, morphs }: Pick<Snapshot, 'lists' | 'morphs'>,
   { model, gate, tx, dialect }: CheckContext,
 ): Promise<void> => {
-  const mayBeUnseen = ({ uid }: MorphTarget): boolean => {
-    // of a type that is gone there may be links
+  const mayBeUnseen = (uid: Uid): boolean => {
+    // links may name a type that is gone
     const type = model.types.get(uid);
     return type !== undefined && staysUnseen(type, gate);
   };
   const held = changes.flatMap(({ change, id }): readonly MorphTarget[] => {
     if (id === null) return [];
     const linked = change.links.flatMap(({ attribute: { target: uid, path }, change: { kind } }) =>
-      kind === 'set' && mayBeUnseen({ uid, id })
+      kind === 'set' && mayBeUnseen(uid)
         ? (lists.get(listKey(pathKey(path), id)) ?? []).map((it) => ({ uid, id: it.to }))
         : [],
     );
     const morphed = change.morphs.flatMap(({ attribute: { path }, change: { kind } }) =>
-      kind === 'set' ? (morphs.get(listKey(pathKey(path), id)) ?? []).filter(mayBeUnseen) : [],
+      kind === 'set' ? (morphs.get(listKey(pathKey(path), id)) ?? []).filter((it) => mayBeUnseen(it.uid)) : [],
     );
     return [...linked, ...morphed];
   });

@@ -24,7 +24,7 @@ export interface MorphChange {
   readonly isNeeded: boolean;
   /** The types that the caller may not find. */
   readonly hidden: ReadonlySet<Uid>;
-  /** See `holdsUnseen`. */
+  /** Whether it may hold entries that the caller may not see, of these types or of others. */
   readonly mayHoldUnseen: boolean;
   /** Connected entries go last; those that are linked already move there. Neither list repeats an entry. */
   readonly change:
@@ -60,25 +60,20 @@ export const targetKey = ({ uid, id }: MorphTarget): string => `${uid} ${id}`;
 
 interface ParseContext {
   readonly model: Model;
-  /** See `hiddenTargets`. */
+  /** See `MorphChange`. */
   readonly hidden: ReadonlySet<Uid>;
   readonly format: EntryFormat;
 }
 
-interface Caller {
-  readonly model: Model;
-  readonly gate: Gate;
-}
-
-/** The types whose entries the relation may hold, and the caller may not find. */
-export const hiddenTargets = (attribute: MorphAttribute, { model, gate }: Caller): ReadonlySet<Uid> =>
-  new Set(targetsOf(model, attribute).filter((it) => !gate.reaches(typeOf(model, it), attribute)));
-
-/** Whether the relation may hold entries that the caller may not see, of types that they may find or of others. */
-export const holdsUnseen = (attribute: MorphAttribute, { model, gate }: Caller): boolean =>
-  targetsOf(model, attribute)
-    .map((it) => typeOf(model, it))
-    .some((it) => !gate.reaches(it, attribute) || staysUnseen(it, gate));
+/** What the relation may hold, and the caller may not find or see. */
+export const unseenTargets = (
+  attribute: MorphAttribute,
+  { model, gate }: { readonly model: Model; readonly gate: Gate },
+): Pick<MorphChange, 'hidden' | 'mayHoldUnseen'> => {
+  const types = targetsOf(model, attribute).map((it) => typeOf(model, it));
+  const hidden = new Set(types.filter((it) => !gate.reaches(it, attribute)).map((it) => it.uid));
+  return { hidden, mayHoldUnseen: hidden.size > 0 || types.some((it) => staysUnseen(it, gate)) };
+};
 
 /** A value other than null: `{ id, __type }`, for `morphToMany` also a list of them or `connect`, `disconnect`, `set`. */
 export const parseMorph = (

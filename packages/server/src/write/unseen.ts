@@ -26,5 +26,5 @@ export const seenBy =
   ([, creatorId, , , text]: Row): boolean =>
     gate.changes!.covers('read', type, { creatorId, locale: type.localized ? text : null });
 
-/** Whether links to entries of the type may be links to unseen ones, which stay. Files are seen wherever they are linked (AC5). */
+/** Whether the caller may not see all entries of the type, and links to the others stay. Files are seen wherever they are linked (AC5). */
 export const staysUnseen = (type: EntryType, gate: Gate): boolean => type.uid !== FILE_UID && isBounded(type, gate);
