@@ -347,7 +347,7 @@ export const environmentSchema = z.object({
     .string()
     .optional()
     .describe(
-      'Certificate, as text (PEM; in .env in quotes, with its line breaks), by which that of PostgreSQL is verified.',
+      'Certificate (PEM text) against which that of PostgreSQL is verified; in .env, put it in quotes and keep its line breaks.',
     ),
   DATABASE_SSL_CERT: z.string().optional().describe('Certificate of this server for PostgreSQL, as text.'),
   DATABASE_SSL_KEY: z.string().optional().describe('Its key, as text.'),
@@ -543,14 +543,15 @@ const underNewNames = (given: unknown): unknown => {
 /** Of which a project has one at most. */
 const configNames = ['ts', 'mts', 'cts', 'js', 'mjs', 'cjs', 'json'].map((it) => `dovetail.config.${it}`);
 
-/** A file that looks like it and is not read: the defaults may be less safe than what it says. */
+/** Refuses a file that was meant to be it: the defaults may be less safe than what it says. */
 const refuseMisnamed = (projectDir: string): void => {
   // `dovetail.conf` may be that of a proxy
   const misnamed = /^(?:\.dovetailrc|\.?dovetail[._-]?conf(?:ig)?\.(?:[cm]?[jt]s|jsonc?|ya?ml|toml))$/i;
   const name = fs.existsSync(projectDir) ? fs.readdirSync(projectDir).find((it) => misnamed.test(it)) : undefined;
   if (name === undefined) return;
-  const extension = configNames.map((it) => path.extname(it)).find((it) => it === path.extname(name)) ?? '.json';
-  throw new StartFault(`${name} is not read: the configuration of a project is in dovetail.config${extension}.`);
+  const own = `dovetail.config${path.extname(name)}`;
+  const meant = configNames.includes(own) ? own : 'dovetail.config.json';
+  throw new StartFault(`${name} is not read: the configuration of a project is in ${meant}.`);
 };
 
 const listed = (names: readonly string[]): string => names.join(', ').replace(/, ([^,]*)$/, ' and $1');

@@ -39,7 +39,7 @@ export const newContent = (
     strict: true,
     defaultLocale: localized ? await locales.defaultCode(session?.tx) : null,
   });
-  /** Throws errors, not refusals: what is wrong with the code of the project is nothing that its clients could mend. */
+  /** Throws an error, not a refusal: clients cannot mend the code of the project. */
   const typeOf = (uid: string): EntryType => {
     const type = model.types.get(uid);
     if (type) return type;

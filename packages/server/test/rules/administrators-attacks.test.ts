@@ -11,6 +11,7 @@ import {
   type AdminPermission,
   adminPassword,
   admins,
+  insertPermissions,
   newAdminWorld,
   studio,
   useAdmins,
@@ -298,6 +299,7 @@ describe.each(dialects)('what an administrator does not see, and names on %s', (
   });
   const as = (name: AdminName, method: string, url: string, data: object) =>
     it_().askAs(name, method, url, { body: { data } });
+
   it.each(['reels', 'poster', 'stills'])('AD11, R19: is as good as absent as a target: %s', async (name) => {
     const { world } = it_();
     const table = name === 'reels' ? 'reels' : 'files';
@@ -536,19 +538,9 @@ const editorOf = async (world: SmallWorld, permissions: readonly AdminPermission
   await world.insert('admin_users', [{ id: 2, firstname: 'bea', ...account, is_active: true, blocked: false }]);
   await world.insert('admin_roles', [{ id: 2, name: 'Editor', code: 'strapi-editor' }]);
   await world.insert('admin_users_roles_links', [{ user_id: 2, role_id: 2, role_order: 1 }]);
-  await world.insert(
-    'admin_permissions',
-    permissions.map(({ action, subject, conditions = [], ...properties }, i) => ({
-      id: i + 1,
-      action: `plugin::content-manager.explorer.${action}`,
-      subject: subject ?? null,
-      properties: JSON.stringify(properties),
-      conditions: JSON.stringify(conditions),
-    })),
-  );
-  await world.insert(
-    'admin_permissions_role_links',
-    permissions.map((_it, i) => ({ permission_id: i + 1, role_id: 2, permission_order: i + 1 })),
+  await insertPermissions(
+    world,
+    permissions.map((it) => ({ role: 2, it })),
   );
   const signedIn = await world.send('POST', '/admin/login', { ...account, password: adminPassword });
   return bearer((signedIn.body as { data: { token: string } }).data.token);

@@ -9,6 +9,7 @@ import type { DialectName } from '../../src/sql/dialect.js';
 import { openForTests } from './opening.js';
 import { bearer, newPeopleWorld, type PeopleOptions, type PeopleWorld } from './people.js';
 import type { TestAnswer } from './server.js';
+import type { SmallWorld } from './small.js';
 
 export const adminPassword = 'Adm1n pass!';
 const hash = bcrypt.hashSync(adminPassword, { cost: 4, version: '2a' });
@@ -58,6 +59,28 @@ export interface AdminOptions extends PeopleOptions {
 
 const explorer = new Set(['create', 'read', 'update', 'delete', 'publish']);
 
+/** @param given permissions with the ids of the roles that have them. */
+export const insertPermissions = async (
+  { insert }: Pick<SmallWorld, 'insert'>,
+  given: readonly { readonly role: number; readonly it: AdminPermission }[],
+): Promise<void> => {
+  if (given.length === 0) return;
+  await insert(
+    'admin_permissions',
+    given.map(({ it: { action, subject, fields, locales, conditions = [] } }, i) => ({
+      id: i + 1,
+      action: explorer.has(action) ? `plugin::content-manager.explorer.${action}` : action,
+      subject: subject ?? null,
+      properties: JSON.stringify({ ...(fields ? { fields } : {}), ...(locales === undefined ? {} : { locales }) }),
+      conditions: JSON.stringify(conditions),
+    })),
+  );
+  await insert(
+    'admin_permissions_role_links',
+    given.map(({ role }, i) => ({ permission_id: i + 1, role_id: role, permission_order: i + 1 })),
+  );
+};
+
 export const newAdminWorld = async (dialect: DialectName, options: AdminOptions = {}): Promise<AdminWorld> => {
   const people = await newPeopleWorld(dialect, options);
   const { world, server } = people;
@@ -92,25 +115,12 @@ export const newAdminWorld = async (dialect: DialectName, options: AdminOptions 
       roleOf[name].map((role) => ({ user_id: admins[name], role_id: adminRoles[role], role_order: 1 })),
     ),
   );
-  const given = (Object.keys(options.permissions ?? {}) as readonly AdminRoleName[]).flatMap((role) =>
-    (options.permissions?.[role] ?? []).map((it) => ({ role, it })),
+  await insertPermissions(
+    world,
+    (Object.keys(options.permissions ?? {}) as readonly AdminRoleName[]).flatMap((role) =>
+      (options.permissions?.[role] ?? []).map((it) => ({ role: adminRoles[role], it })),
+    ),
   );
-  if (given.length > 0) {
-    await world.insert(
-      'admin_permissions',
-      given.map(({ it: { action, subject, fields, locales, conditions = [] } }, i) => ({
-        id: i + 1,
-        action: explorer.has(action) ? `plugin::content-manager.explorer.${action}` : action,
-        subject: subject ?? null,
-        properties: JSON.stringify({ ...(fields ? { fields } : {}), ...(locales === undefined ? {} : { locales }) }),
-        conditions: JSON.stringify(conditions),
-      })),
-    );
-    await world.insert(
-      'admin_permissions_role_links',
-      given.map(({ role }, i) => ({ permission_id: i + 1, role_id: adminRoles[role], permission_order: i + 1 })),
-    );
-  }
   const signIn: AdminWorld['signIn'] = (name, headers = {}) =>
     server.send('POST', '/admin/login', { body: { email: emailOf(name), password: adminPassword }, headers });
   const tokens = new Map<AdminName, string>();

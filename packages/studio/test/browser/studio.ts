@@ -420,7 +420,7 @@ const centreOf = async (element: Locator): Promise<{ readonly x: number; readonl
 
 type ColorScheme = 'light' | 'dark';
 
-/** Both are looked at on every page by `addresses.test.ts`, and where a page has colours of its own; other tests look at one. */
+/** `addresses.test.ts` checks every page in both, and so do tests of pages with colours of their own; the others check one. */
 export const colorSchemes: readonly ColorScheme[] = ['light', 'dark'];
 
 /** No violation of WCAG 2.2 AA or of axe's best practices. */

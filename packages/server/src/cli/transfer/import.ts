@@ -308,8 +308,8 @@ const insertBatch = async (batch: readonly ReadRow[], file: string, tx: Tx, dial
 };
 
 /**
- * The column whose value is refused, or else the table; null if it is no value that is refused: the connection is lost, or the
- * disk is full. PostgreSQL does not say which value is too long, but refuses it alone too, before it looks at constraints.
+ * The column whose value is refused, or else the table; null if every insert fails, as over a lost connection. PostgreSQL does
+ * not say which value is too long, but refuses it alone too, before it looks at constraints.
  */
 const refusedPlace = async (
   { line, row: { table, cells } }: ReadRow,
