@@ -32,6 +32,8 @@ export interface LinkPath {
   readonly typeColumn: string | null;
   /** Whether a pair of ids may be there twice, because nothing is known that refuses it (ST10). */
   readonly mayRepeat: boolean;
+  /** Whether one index has `from`, the fixed columns, `rank` and `to`: a list is read in its order, and in the index alone (ST7). */
+  readonly hasListIndex: boolean;
 }
 
 export interface ScalarAttribute {

@@ -54,7 +54,7 @@ export const linkTable = (
   };
 };
 
-const plain = { fixed: [], typeColumn: null, mayRepeat: true } as const;
+const plain = { fixed: [], typeColumn: null, mayRepeat: true, hasListIndex: false } as const;
 
 export const ownerPath = (link: LinkTable): LinkPath => ({
   ...plain,
@@ -101,6 +101,7 @@ export const morphManyPath = (owner: Named, attribute: string): MorphPath => ({
   fixed: [],
   typeColumn: `${snakeCase(attribute)}_type`,
   mayRepeat: true,
+  hasListIndex: false,
 });
 
 /** A `morphToOne` attribute is two columns of its type's table, named the same whatever it is called (ST14). */
@@ -112,6 +113,7 @@ export const morphOnePath = (table: string): MorphPath => ({
   fixed: [],
   typeColumn: 'target_type',
   mayRepeat: false,
+  hasListIndex: false,
 });
 
 /**
@@ -129,6 +131,7 @@ export const morphInversePath = (path: MorphPath, uid: string, attribute: string
   ],
   typeColumn: null,
   mayRepeat: path.mayRepeat,
+  hasListIndex: path.from !== 'id',
 });
 
 /** Media are links of the files' polymorphic relation `related` (ST5). */
@@ -146,6 +149,7 @@ export const partPath = (table: string, attribute: string): LinkPath => ({
   fixed: [{ column: 'field', value: attribute }],
   typeColumn: 'component_type',
   mayRepeat: true,
+  hasListIndex: false,
 });
 
 // ---- the tables of a model
@@ -387,7 +391,13 @@ const morphTable = ({ table: name, from, to, typeColumn }: MorphPath, type: Entr
     column('field', 'string'),
     column('order', 'rank'),
   ],
-  indexes: [index(`${name}_fk`, from), index(`${name}_order_index`, 'order'), index(`${name}_id_column_index`, to)],
+  indexes: [
+    index(`${name}_fk`, from),
+    index(`${name}_order_index`, 'order'),
+    index(`${name}_id_column_index`, to),
+    // entries of all types share the ids, so an id alone finds the rows of many lists
+    ownIndex(`${name}_list_index`, to, typeColumn, 'field', 'order', from),
+  ],
   foreignKeys: [key(`${name}_fk`, from, type.table, 'cascade')],
 });
 

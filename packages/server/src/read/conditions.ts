@@ -1,5 +1,6 @@
 /** Filters, sorts and what else decides which rows a statement reads and in which order, as SQL. */
 import { sql } from 'kysely';
+import type { LinkPath } from '../model/model.js';
 import { operators } from '../query/operators.js';
 import type { Dialect, Sql } from '../sql/dialect.js';
 import type { PlanFilter, PlanOperands, PlanSort, PlanStep } from './plan.js';
@@ -23,11 +24,19 @@ export const guardExpensive = (filter: PlanFilter | null, alias: string, dialect
 
 export const way = (direction: 'asc' | 'desc'): Sql => (direction === 'asc' ? sql`asc` : sql`desc`);
 
+/** What decides which rows of a link table are shown, and in which order. Only an index of whole lists is of use for that. */
+export const listColumn = (
+  { hasListIndex }: Pick<LinkPath, 'hasListIndex'>,
+  alias: string,
+  name: string,
+  dialect: Dialect,
+): Sql => (hasListIndex ? column(alias, name) : dialect.unindexed(column(alias, name)));
+
 export const fixedConditions = (
-  fixed: readonly { readonly column: string; readonly value: string }[],
+  path: Pick<LinkPath, 'fixed' | 'hasListIndex'>,
   alias: string,
   dialect: Dialect,
-): readonly Sql[] => fixed.map((it) => sql`${dialect.unindexed(column(alias, it.column))} = ${it.value}`);
+): readonly Sql[] => path.fixed.map((it) => sql`${listColumn(path, alias, it.column, dialect)} = ${it.value}`);
 
 export const condition = (filter: PlanFilter, alias: string, dialect: Dialect): Sql => {
   switch (filter.kind) {
@@ -96,7 +105,7 @@ const joinTarget = (step: PlanStep, link: string, target: string): Sql =>
   sql`${tableAs(step.path.table, link)} join ${tableAs(step.table, target)} on ${column(target, 'id')} = ${column(link, step.path.to)}`;
 
 const stepConditions = (step: PlanStep, link: string, target: string, dialect: Dialect): readonly Sql[] => [
-  ...fixedConditions(step.path.fixed, link, dialect),
+  ...fixedConditions(step.path, link, dialect),
   ...(step.path.typeColumn === null
     ? []
     : [sql`${dialect.unindexed(column(link, step.path.typeColumn))} = ${step.uid}`]),

@@ -6,7 +6,17 @@ import { sql } from 'kysely';
 import { bug } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Dialect, JsonTexts, Sql } from '../sql/dialect.js';
-import { all, column, condition, guardExpensive, guardSome, sortExpression, tableAs, visible } from './conditions.js';
+import {
+  all,
+  column,
+  condition,
+  guardExpensive,
+  guardSome,
+  listColumn,
+  sortExpression,
+  tableAs,
+  visible,
+} from './conditions.js';
 import type { PlanEdge, PlanField, PlanLinks, PlanNode, ReadShape } from './plan.js';
 
 type Part = string | Sql;
@@ -201,7 +211,7 @@ const shownConditions = (node: PlanNode, alias: string, dialect: Dialect): reado
 
 /** Conditions on the links of one edge and one owner. */
 const linkRows = (links: PlanLinks, link: string, owner: string, dialect: Dialect): readonly Sql[] => {
-  const is = (name: string, value: string): Sql => sql`${dialect.unindexed(column(link, name))} = ${sql.lit(value)}`;
+  const is = (name: string, value: string): Sql => sql`${listColumn(links, link, name, dialect)} = ${sql.lit(value)}`;
   const { from, to, fixed, nameColumn, typeColumn, edges, targets } = links;
   const [edge] = edges;
   const [target] = targets;
@@ -216,10 +226,11 @@ const linkRows = (links: PlanLinks, link: string, owner: string, dialect: Dialec
 };
 
 /** Equal ranks are ordered by link id if types are mixed, by target id elsewhere (ST8). */
-const storedOrder = ({ rank, to, edges }: PlanLinks, link: string, dialect: Dialect): readonly Sql[] => [
-  ...(rank === null ? [] : [dialect.unindexed(column(link, rank))]),
-  dialect.unindexed(column(link, edges.some((it) => it.isMixed) ? 'id' : to)),
-];
+const storedOrder = (links: PlanLinks, link: string, dialect: Dialect): readonly Sql[] => {
+  const { rank, to, edges } = links;
+  const tie = edges.some((it) => it.isMixed) ? 'id' : to;
+  return [...(rank === null ? [] : [rank]), tie].map((name) => listColumn(links, link, name, dialect));
+};
 
 const targetOf = (edge: PlanEdge, { nodes }: ReadShape): PlanNode => {
   const node = nodes[edge.targets[0]?.node ?? -1];

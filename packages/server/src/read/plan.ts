@@ -150,6 +150,8 @@ export interface PlanLinks {
   readonly fixed: readonly FixedValue[];
   /** Whether a pair may be there twice (ST10). */
   readonly mayRepeat: boolean;
+  /** Whether an index has each list in its order (ST7). */
+  readonly hasListIndex: boolean;
   /** The column that distinguishes the edges; null if there is only one. */
   readonly nameColumn: string | null;
   /** Equal ranks are ordered by link id if types are mixed, by target id elsewhere (ST8). */
@@ -451,7 +453,7 @@ const planLinks = (populates: readonly Populate[], chosen: readonly Populate[]):
     else groups.set(key, [attribute]);
   }
   return [...groups.values()].map((attributes): PlanLinks => {
-    const { table, from, to, rank, typeColumn, fixed, mayRepeat } = attributes[0]!.path;
+    const { table, from, to, rank, typeColumn, fixed, mayRepeat, hasListIndex } = attributes[0]!.path;
     const named = fixed.some((it) => it.column === NAME_COLUMN);
     const edges = attributes.map((it) => ({
       edge: populates.findIndex(({ attribute }) => attribute === it),
@@ -469,6 +471,7 @@ const planLinks = (populates: readonly Populate[], chosen: readonly Populate[]):
       typeColumn,
       fixed: fixed.filter((it) => it.column !== NAME_COLUMN),
       mayRepeat,
+      hasListIndex,
       nameColumn: named ? NAME_COLUMN : null,
       edges,
       targets,

@@ -12,6 +12,7 @@ import {
   fixedConditions,
   guardExpensive,
   guardSome,
+  listColumn,
   sortExpression,
   sortValue,
   visible,
@@ -454,7 +455,7 @@ const entriesQuery = (node: PlanNode, texts: readonly Sql[], inIds: InIds, diale
 };
 
 const linksQuery = (links: PlanLinks, inIds: InIds, dialect: Dialect): Sql => {
-  const { table, from, to, rank, typeColumn, nameColumn, fixed, edges, targets } = links;
+  const { table, from, to, rank, typeColumn, nameColumn, edges, targets } = links;
   const names = edges.map((it) => it.name).filter((it) => it !== null);
   const is = (name: string | null, value: string | null): readonly Sql[] =>
     name === null ? [] : [sql`${dialect.unindexed(column('l', name))} = ${value}`];
@@ -473,10 +474,10 @@ const linksQuery = (links: PlanLinks, inIds: InIds, dialect: Dialect): Sql => {
     ...guardSome('l', dialect),
     inIds(column('l', from)),
     sql`${column('l', to)} is not null`,
-    ...fixedConditions(fixed, 'l', dialect),
+    ...fixedConditions(links, 'l', dialect),
     ...(nameColumn === null
       ? []
-      : [sql`${dialect.unindexed(column('l', nameColumn))} in (${sql.join(names.map((name) => sql`${name}`))})`]),
+      : [sql`${listColumn(links, 'l', nameColumn, dialect)} in (${sql.join(names.map((name) => sql`${name}`))})`]),
   ];
   const mixed = edges.filter((it) => it.isMixed);
   const mixedNames = sql.join(mixed.map((it) => sql`${it.name}`));

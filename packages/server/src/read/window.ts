@@ -119,13 +119,13 @@ const listQuery = (plan: WindowPlan, type: EntryType, { parts, attribute }: List
   const { filter } = shape;
   const root = rootOf(shape);
   const holder = sql`(select id from ${sql.id(holderName(parts.length))})`;
-  const { table, from, to, rank, fixed } = attribute.path;
+  const { table, from, to, rank } = attribute.path;
   const [link, entry] = ['l', 'e'];
   const source = sql`${tableAs(table, link)} join ${tableAs(root.table, entry)} on ${column(entry, 'id')} = ${column(link, to)}`;
   const conditions = [
     ...guardSome(link, dialect),
     sql`${column(link, from)} = ${holder}`,
-    ...fixedConditions(fixed, link, dialect),
+    ...fixedConditions(attribute.path, link, dialect),
     ...visible(root, entry, dialect),
     ...(seen ? [condition(seen, entry, dialect)] : []),
   ];
@@ -146,11 +146,11 @@ const holderName = (depth: number): string => (depth === 0 ? 'owner' : `part${de
 
 /** A component by its id, if it is in the one around it, or in the entry. @param i its place among those on the way. */
 const partQuery = ({ ownerSlot }: WindowPlan, { attribute, component }: PartStep, i: number, dialect: Dialect): Sql => {
-  const { table, from, to, fixed, typeColumn } = attribute.path;
+  const { table, from, to, typeColumn } = attribute.path;
   const conditions = [
     sql`${column('c', to)} = ${slotParameter('integer', ownerSlot + 1 + i)}`,
     sql`${column('c', from)} = (select id from ${sql.id(holderName(i))})`,
-    ...fixedConditions(fixed, 'c', dialect),
+    ...fixedConditions(attribute.path, 'c', dialect),
     ...(typeColumn === null ? [] : [sql`${dialect.unindexed(column('c', typeColumn))} = ${component}`]),
   ];
   return sql`select ${column('c', to)} as id from ${tableAs(table, 'c')}${all(conditions)} limit 1`;

@@ -5,6 +5,7 @@
 import { sql } from 'kysely';
 import { limits } from '../limits.js';
 import type { LinkPath } from '../model/model.js';
+import { fixedConditions } from '../read/conditions.js';
 import { type Dialect, type Sql, type Statement, type Tx, withIds, withValues } from '../sql/dialect.js';
 import { keptStatement } from '../sql/kept.js';
 import { isSoundRank, spread } from './order.js';
@@ -42,7 +43,7 @@ export const column = (alias: string, name: string): Sql => sql`${sql.ref(`${ali
 
 const fixedOf = (path: LinkPath, dialect: Dialect): Sql =>
   sql.join(
-    path.fixed.map((it) => sql` and ${dialect.unindexed(column('l', it.column))} = ${it.value}`),
+    fixedConditions(path, 'l', dialect).map((it) => sql` and ${it}`),
     sql``,
   );
 

@@ -114,6 +114,8 @@ describe.each(dialects)('what explain says of reading on %s', (dialect) => {
             size: { type: 'integer' },
             weight: { type: 'integer' },
             owner: { type: 'relation', relation: 'manyToOne', target: 'api::owner.owner' },
+            cover: { type: 'media' },
+            pictures: { type: 'media', multiple: true },
           },
         },
         owner: { attributes: { name: { type: 'string' } } },
@@ -209,6 +211,17 @@ describe.each(dialects)('what explain says of reading on %s', (dialect) => {
     expect(count!.reads.map((it) => it.index)).toEqual(['notes_published_at_index']);
     expect(count!.advice).toBe(null);
   });
+
+  // PostgreSQL chooses by how many rows there are
+  if (dialect === 'sqlite')
+    it.each(['cover', 'pictures', 'cover,pictures'])(
+      'ST7: populate=%s finds media by the index of lists',
+      async (names) => {
+        const { page } = await explained(`populate=${names}`);
+        const media = page!.reads.filter((it) => it.table === 'files_related_morphs');
+        expect(new Set(media.map((it) => it.index))).toEqual(new Set(['files_related_morphs_list_index']));
+      },
+    );
 
   it.each([
     ['sort=weight:desc', 'page', 'weight'],
