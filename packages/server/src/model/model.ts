@@ -32,7 +32,7 @@ export interface LinkPath {
   readonly typeColumn: string | null;
   /** Whether a pair of ids may be there twice, because nothing is known that refuses it (ST10). */
   readonly mayRepeat: boolean;
-  /** Whether one index has `from`, the fixed columns, `rank` and `to`: a list is read in its order, and in the index alone (ST7). */
+  /** Whether an index has `from`, the fixed columns, `rank` and `to`, so that a list is read from it alone, in its order (ST7). */
   readonly hasListIndex: boolean;
 }
 

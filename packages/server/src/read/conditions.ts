@@ -24,7 +24,10 @@ export const guardExpensive = (filter: PlanFilter | null, alias: string, dialect
 
 export const way = (direction: 'asc' | 'desc'): Sql => (direction === 'asc' ? sql`asc` : sql`desc`);
 
-/** What decides which rows of a link table are shown, and in which order. Only an index of whole lists is of use for that. */
+/**
+ * A column of a link table that selects or orders the rows of a list. v4's indexes on types, names and ranks alone select too little:
+ * no index is chosen for it unless there is one of whole lists.
+ */
 export const listColumn = (
   { hasListIndex }: Pick<LinkPath, 'hasListIndex'>,
   alias: string,

@@ -150,7 +150,7 @@ export interface PlanLinks {
   readonly fixed: readonly FixedValue[];
   /** Whether a pair may be there twice (ST10). */
   readonly mayRepeat: boolean;
-  /** Whether an index has each list in its order (ST7). */
+  /** Whether an index has each list in its order, see `LinkPath`. */
   readonly hasListIndex: boolean;
   /** The column that distinguishes the edges; null if there is only one. */
   readonly nameColumn: string | null;
