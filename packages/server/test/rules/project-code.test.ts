@@ -11,6 +11,7 @@ import {
   type CodeFile,
   describeCode,
   findCode,
+  guardReason,
   missedCode,
   needsCode,
   refuseGuards,
@@ -816,7 +817,7 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     const thrown = 'is not here, and throws an error when used';
     expect(uses()).toEqual([
       `${controller}: runs, but ctx.session in line 1 ${thrown}`,
-      `src/middlewares/quiet.js: not run, and it catches errors, and ctx.session in line 1 ${thrown}`,
+      `src/middlewares/quiet.js: not run, and it catches errors in line 1, and ctx.session in line 1 ${thrown}`,
       `${views}: runs, but ctx.session in line 2 ${thrown}`,
     ]);
     const index = (register: string): void =>
@@ -869,7 +870,7 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
       'src/api/book/services/sound.js': 'run',
     });
     expect(() => refuseGuards(code, { runCode: true })).toThrow(
-      'src/middlewares/hide.js: catches errors, and strapi.db.metadata in line 1 is not here, and throws an error when used',
+      'src/middlewares/hide.js: catches errors in line 1, and strapi.db.metadata in line 1 is not here, and throws an error when used',
     );
   });
 
@@ -969,7 +970,7 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
       const found = findCode(dir, running);
       expect(() => refuseGuards(found, { runCode: true })).toThrow(
         `These files of the project may restrict access, and go on where what they use is not here:
-  ${controller}: catches errors, and ${what}
+  ${controller}: catches errors in line 1, and ${what}
 Let such errors through, or do without what is not here. Where access does not depend on it, list the files in dovetail.config, and they run: project: { acceptCode: ['${controller}'] }`,
       );
       const accepted = findCode(dir, { ...running, acceptCode: ['./src/api/book/controllers'] });
@@ -1047,6 +1048,30 @@ Let such errors through, or do without what is not here. Where access does not d
     expect(findCode(dir, running).find((it) => it.file === file)?.kind).toBe(expected);
   });
 
+  it('the lines in which code goes on after errors are named, and none of those that let them through', () => {
+    writeFiles(dir, {
+      'src/api/book/services/own.js': `module.exports = {
+  owns: () => strapi.db.connection('x'),
+  parse(text) {
+    try { return JSON.parse(text); } catch (fault) { throw fault; }
+  },
+  // one may catch what is not here
+  async all(works) {
+    try {
+      return await works[0]();
+    } catch {
+      return Promise.allSettled(works);
+    } finally { f(); }
+  },
+  none: (work) => work()
+    .then((it) => it, () => null),
+};`,
+    });
+    expect(findCode(dir, running).map(guardReason)).toEqual([
+      'catches errors in lines 10, 11, 15, and strapi.db.connection in line 2 is not here, and throws an error when used',
+    ]);
+  });
+
   it('code that goes on after errors of a service or of what it imports stops the start, until it is accepted', () => {
     const knex = `module.exports = ({ strapi }) => ({ async owns() { return strapi.db.connection('x'); } });`;
     const catching = (body: string): string =>
@@ -1061,7 +1086,7 @@ Let such errors through, or do without what is not here. Where access does not d
     const controllers = 'src/api/book/controllers';
     const said = (file: string): readonly string[] => [
       expect.stringContaining(
-        `catches errors, and strapi.db.connection in line 1 of ${file} is not here, and throws an error when used`,
+        `catches errors in line 1, and strapi.db.connection in line 1 of ${file} is not here, and throws an error when used`,
       ) as string,
     ];
     const ofOwnApi = {

@@ -2,7 +2,7 @@
 import escapeRegExp from 'lodash/escapeRegExp.js';
 import { absentMembers, UTILS } from '../../v4code/strapi-utils/missing.js';
 import { absentServicesIn, destructuredNames, type Named } from './absent-services.js';
-import { type CodeTexts, codeTexts } from './code-texts.js';
+import { type CodeTexts, codeTexts, lineAt } from './code-texts.js';
 
 export interface AbsentUse {
   /** `strapi.db.connection`, or the name of a module or a policy. */
@@ -128,8 +128,6 @@ const absentPaths: ReadonlySet<string> = new Set(
   Object.entries(absentMembers).flatMap(([object, members]) => [...members].map((it) => `${object}.${it}`)),
 );
 const isAbsent = (path: string): boolean => absentPaths.has(path);
-
-const lineAt = (source: string, index: number): number => source.slice(0, index).split('\n').length;
 
 const wholeModule =
   /(?:\b(?:const|let|var)\s+([\w$]+)\s*=\s*require\(\s*['"]@strapi\/utils['"]\s*\)(?!\s*\??\.)|\bimport\s+(?:\*\s*as\s+)?([\w$]+)[^'"{]*from\s*['"]@strapi\/utils['"])/g;

@@ -1,10 +1,20 @@
-/** Whether a file goes on after an error that something in it has thrown, as far as its text shows: what it guards would be open to all. */
+/** Where a file goes on after an error that something in it has thrown, as far as its text shows: what it guards would be open to all. */
+import { lineAt } from './code-texts.js';
 
-/** @param code without comments and texts. */
-export const goesOnAfterErrors = (code: string): boolean =>
-  otherCatches.test(code) ||
-  [...code.matchAll(/\bcatch\s*(?=[({])/g)].some((it) => !throwsAgain(blockAt(code, it))) ||
-  [...code.matchAll(/\bfinally\s*(?=\{)/g)].some((it) => /\breturn\b/.test(blockAt(code, it)?.inside ?? 'return'));
+/**
+ * The lines of what catches errors, in order.
+ * @param code without comments and texts.
+ */
+export const catchingLines = (code: string): readonly number[] => {
+  const caught = [
+    ...code.matchAll(otherCatches),
+    ...[...code.matchAll(/\bcatch\s*(?=[({])/g)].filter((it) => !throwsAgain(blockAt(code, it))),
+    ...[...code.matchAll(/\bfinally\s*(?=\{)/g)].filter((it) =>
+      /\breturn\b/.test(blockAt(code, it)?.inside ?? 'return'),
+    ),
+  ];
+  return [...new Set(caught.map(({ index }) => lineAt(code, index)))].sort((a, b) => a - b);
+};
 
 /** All that is no `catch` with a block. */
 const otherCatches = new RegExp(
@@ -14,6 +24,7 @@ const otherCatches = new RegExp(
     // a second argument
     String.raw`\.\s*then\s*\((?:[^(),[\]{}]|\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})*,`,
   ].join('|'),
+  'g',
 );
 
 interface Block {

@@ -124,3 +124,6 @@ export const withoutComments = (source: string): string =>
     /('(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g,
     (comment, text: string | undefined) => text ?? ` ${comment.replaceAll(/[^\n]/g, '')}`,
   );
+
+/** Counted from 1. */
+export const lineAt = (source: string, index: number): number => source.slice(0, index).split('\n').length;

@@ -14,7 +14,7 @@ import type { Config } from '../config.js';
 import { StartFault } from '../start-fault.js';
 import { type AbsentUse, absentUses, describeUses, makesSessions, mayBeCaught } from './absent-uses.js';
 import { reachIn, withImported } from './calls.js';
-import { goesOnAfterErrors } from './caught-errors.js';
+import { catchingLines } from './caught-errors.js';
 import { codeTexts, withoutComments } from './code-texts.js';
 import {
   type CoreAction,
@@ -44,6 +44,8 @@ export interface CodeFile {
   readonly ignored: boolean;
   /** What it uses of v4 that is not here; of a file that does not run, only what may be why. */
   readonly absent: readonly AbsentUse[];
+  /** Of a guard that would run otherwise: the lines in which it may catch the errors of that, and go on. */
+  readonly caught?: readonly number[];
 }
 
 /** What becomes of a file here. */
@@ -192,12 +194,11 @@ export const findCode = (
     if (![...names, ...others].some((file) => covers(name, file)))
       throw new StartFault(`project.acceptCode: no code file matches "${name}"${orNearest(name, names)}`);
   const isAccepted = (file: string): boolean => accepting.some((name) => covers(name, file));
-  /** Whether it goes on where it uses what is not here, and may be a guard. */
-  const failsOpen = (file: string, place: string, source: string, absent: readonly AbsentUse[]): boolean =>
-    absent.some(mayBeCaught) &&
-    mayGuardFile.test(place) &&
-    !isAccepted(file) &&
-    goesOnAfterErrors(codeTexts(source).code);
+  /** The lines in which it goes on where it uses what is not here; none if it is no guard. */
+  const caughtIn = (file: string, place: string, source: string, absent: readonly AbsentUse[]): readonly number[] =>
+    absent.some(mayBeCaught) && mayGuardFile.test(place) && !isAccepted(file)
+      ? catchingLines(codeTexts(source).code)
+      : [];
   const keepsSessions = [...names, ...others].some(
     (file) => isCode(file) && makesSessions(withoutComments(textOf(projectDir, file))),
   );
@@ -222,15 +223,16 @@ export const findCode = (
     const whereRun = runCode && !ignored ? kindWhereCodeRuns(place, byText, environment) : byText;
     const kind = whereRun === 'code' && importsGuard(projectDir, { file, place, source }) ? 'guard' : whereRun;
     const absent = kind === 'run' || kind === 'unused' ? absentUses(place, source, about) : [];
-    const isGuard = kind === 'run' && failsOpen(file, place, source, absent);
-    return { file, kind: isGuard ? 'guard' : kind, ignored, absent };
+    const caught = kind === 'run' ? caughtIn(file, place, source, absent) : [];
+    return caught.length === 0 ? { file, kind, ignored, absent } : { file, kind: 'guard', ignored, absent, caught };
   });
   const imported = others.map((file): CodeFile => {
     if (!isCode(file)) return { file, kind: 'unused', ignored: false, absent: [] };
     const source = textOf(projectDir, file);
     const absent = absentUses(file, source, about);
-    const isGuard = partOfExtension.test(file) && failsOpen(file, file, source, absent);
-    return { file, kind: isGuard ? 'guard' : 'unused', ignored: false, absent };
+    const caught = partOfExtension.test(file) ? caughtIn(file, file, source, absent) : [];
+    const found = { file, ignored: false, absent };
+    return caught.length === 0 ? { ...found, kind: 'unused' } : { ...found, kind: 'guard', caught };
   });
   return guardsThroughOthers(projectDir, [...known, ...imported], isAccepted).sort((a, b) =>
     a.file < b.file ? -1 : 1,
@@ -257,14 +259,15 @@ const guardsThroughOthers = (
   return files.map((it) => {
     const { file, kind, ignored } = it;
     const isAsked = (kind === 'run' || kind === 'unused') && !ignored && mayGuard.has(file) && !isAccepted(file);
-    if (!isAsked || !goesOnAfterErrors(codeTexts(textOf(projectDir, file)).code)) return it;
+    const caught = isAsked ? catchingLines(codeTexts(textOf(projectDir, file)).code) : [];
+    if (caught.length === 0) return it;
     const reached = reach([file]);
     const absent = failing
       .filter((other) => reached.has(other.file))
       .flatMap((other) =>
         other.absent.filter(mayBeCaught).map((use) => (other.file === file ? use : { ...use, file: other.file })),
       );
-    return absent.length === 0 ? it : { ...it, kind: 'guard', absent };
+    return absent.length === 0 ? it : { ...it, kind: 'guard', absent, caught };
   });
 };
 
@@ -448,9 +451,10 @@ const resolvedMiddlewares = (projectDir: string): readonly string[] =>
 export const isUnwatched = ({ kind, ignored }: CodeFile): boolean => kind === 'guard' && !ignored;
 
 /** Why a guard prevents the start. */
-export const guardReason = ({ file, absent }: CodeFile): string => {
+export const guardReason = ({ file, absent, caught = [] }: CodeFile): string => {
   if (isPatch.test(file)) return 'changes a package of Strapi, none of which runs here: a patch is not supported';
-  if (absent.length > 0) return `catches errors, and ${describeUses(absent)}`;
+  if (absent.length > 0)
+    return `catches errors in line${caught.length === 1 ? '' : 's'} ${caught.join(', ')}, and ${describeUses(absent)}`;
   if (ofContentType.test(file)) return 'replaces find, findOne, create, update or delete of a content type';
   if (isRoute.test(file))
     return 'declares policies, middlewares or auth, or only or except in a form that cannot be read';
