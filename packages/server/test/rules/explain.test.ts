@@ -318,5 +318,9 @@ describe('explain of routes that code of the project answers', () => {
     expect((await explained('/api/books')).said).toContain('(code of the project takes part: ');
     for (const url of ['/api/books/8', '/api/pages'])
       expect((await explained(url)).said).not.toContain('code of the project');
+    const codeAt = async (url: string): Promise<unknown> =>
+      (JSON.parse((await printed(() => explain(dir, url, { json: true }))).out) as { code: unknown }).code;
+    expect(await codeAt('/api/books')).toEqual({ path: '/api/books', place: 'src/api/book/routes/book.js' });
+    expect(await codeAt('/api/pages')).toBe(null);
   });
 });

@@ -76,7 +76,8 @@ export const explain = async (
     const explanation = await (list === null
       ? explainRead(preparedOf(newReader(db).prepare({ action, type, id, query }, context)), reading, db)
       : explainList(list));
-    process.stdout.write(json ? `${JSON.stringify(explanation, null, 2)}\n` : print(explanation));
+    const code = byCode && { path: byCode.path, place: byCode.place };
+    process.stdout.write(json ? `${JSON.stringify({ code, ...explanation }, null, 2)}\n` : print(explanation));
   } finally {
     await db.close();
   }
