@@ -216,6 +216,11 @@ describe('settings that refuse the start', () => {
     expect((await guards())[0]!.message).toMatch(
       /^2 settings of config\/ and 1 plugin may restrict access and are not/,
     );
+    // of config/, nothing is read
+    writeFiles(dir, { 'dovetail.config.json': { project: { runCode: false, ignoreCode: ['config'] } } });
+    expect((await guards())[0]?.message).toContain(`1 plugin ${why}, so the start is refused: plugins.acl: `);
+    await expect(start(dir)).rejects.toThrow(`1 plugin ${why}:\n  plugins.acl: the package acl does not run`);
+    expect((await printed(() => check(dir, { json: false }))).out).toContain('not supported:\n  plugins.acl: ');
   });
 
   it('a database of MySQL is named by commands that would look for a file', async () => {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openProject } from '../../src/cli/project.js';
 import { findCode } from '../../src/cli/v4project/code.js';
+import { refuseSettings } from '../../src/cli/v4project/config.js';
 import { findPackages, findPlugins } from '../../src/cli/v4project/plugins.js';
 import { readV4Settings, withPackages } from '../../src/cli/v4project/settings.js';
 import { readExtensions } from '../../src/v4code/loading/read-extensions.js';
@@ -57,6 +58,27 @@ describe('plugins of a workspace', () => {
     writeFiles(dir, { 'package.json': JSON.stringify({ dependencies }), ...plugin('.', 'guard', middleware) });
     expect((await openProject(dir)).v4.guards.map((it) => it.v4Name)).toEqual(['plugins.guard']);
     writeFiles(dir, { 'dovetail.config.json': JSON.stringify({ project: { ignoreCode: ['guard'] } }) });
+    expect((await openProject(dir)).v4.guards).toEqual([]);
+  });
+
+  it('refuse the start also where code is switched off, whatever config/plugins says, which is not read', async () => {
+    const dependencies = { guard: '1', harmless: '1', gone: '1', tools: '1' };
+    const configured = (more: object): void =>
+      writeFiles(dir, { 'dovetail.config.json': JSON.stringify({ project: { runCode: false, ...more } }) });
+    writeSmall(dir, { types: { book: { attributes: { title: { type: 'string' } } } } });
+    writeFiles(dir, {
+      'package.json': JSON.stringify({ dependencies }),
+      'config/plugins.js': `module.exports = { guard: false };`,
+      'src/functions/a.js': `require('tools');`,
+      ...plugin('.', 'guard', middleware),
+      ...plugin('.', 'harmless', 'module.exports = {};'),
+    });
+    configured({});
+    const { v4, config } = await openProject(dir);
+    expect(config.project.runCode).toBe(false);
+    expect(v4.settings.map((it) => it.v4Name)).toEqual(['plugins.guard', 'plugins.harmless', 'dependencies']);
+    expect(() => refuseSettings(v4.guards)).toThrow(`list it in dovetail.config, project: { ignoreCode: ['guard'] }`);
+    configured({ ignoreCode: ['guard'] });
     expect((await openProject(dir)).v4.guards).toEqual([]);
   });
 

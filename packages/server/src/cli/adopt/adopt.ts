@@ -39,7 +39,7 @@ import {
   verdictOf,
 } from '../v4project/code.js';
 import { findPackages, findPlugins } from '../v4project/plugins.js';
-import { countSettings, cureOfGuards, settingGuards, type V4Setting, withPackages } from '../v4project/settings.js';
+import { countSettings, cureOfGuards, settingGuards, withPackages } from '../v4project/settings.js';
 import { instantOf, readContents, readPublicActions } from './contents.js';
 import { findHazards } from './hazards.js';
 import { printReport } from './print.js';
@@ -103,14 +103,10 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
       message: `The start reads config/, and it cannot be evaluated: ${faults.join('; ')}`,
       cure: 'Mend the files, or set the variables that they need.',
     });
-  const withPlugins = (): readonly V4Setting[] =>
-    withPackages(
-      v4Settings,
-      v4.part('plugins').value,
-      findPackages(project.dir, v4.part('plugins').value),
-      new Set(ignoreCode),
-    );
-  const guards = isRead ? settingGuards(withPlugins(), given) : [];
+  const configured = isRead ? v4.part('plugins').value : {};
+  const packages = findPackages(project.dir, configured);
+  const withPlugins = withPackages(isRead ? v4Settings : [], configured, packages, new Set(ignoreCode));
+  const guards = settingGuards(withPlugins, given);
   if (guards.length > 0)
     obstacles.push({
       code: 'settings.guards',

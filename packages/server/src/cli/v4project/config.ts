@@ -40,7 +40,7 @@ export interface V4Side {
 
 const noV4: V4Side = { opened: null, settings: [], guards: [], asksOrigin: false };
 
-/** Evaluates `config/` if the project has one, or code that runs. */
+/** Evaluates `config/` if the project has one, or code that runs. Where it does not, the packages of plugins are looked at all the same. */
 const openV4 = async (
   dir: string,
   found: FoundConfig,
@@ -49,8 +49,7 @@ const openV4 = async (
 ): Promise<V4Side> => {
   const { project } = found.config;
   const hasSome = needsCode(files) || files.some((it) => it.kind === 'config');
-  if (!project.runCode) return noV4;
-  if (!hasSome) return dependsOnStrapi(dir) ? withoutFiles(dir, found) : noV4;
+  if (!project.runCode || !hasSome) return files.length > 0 || dependsOnStrapi(dir) ? packagesOnly(dir, found) : noV4;
   const { openCode } = await import('../../v4code/code.js');
   const ignored = new Set([...ignoredFiles(files), ...project.ignoreCode]);
   const opened = await withVariables(dir, () =>
@@ -64,8 +63,11 @@ const openV4 = async (
 };
 
 /** Packages run in v4 without any file of the project. */
-const withoutFiles = (dir: string, { config: { project }, given }: FoundConfig): V4Side => {
-  const settings = withPackages([], {}, findPackages(dir), new Set(project.ignoreCode));
+const packagesOnly = (dir: string, { config: { project }, given }: FoundConfig): V4Side => {
+  const { plugins, unknown } = findPackages(dir);
+  // nobody misses what only code imports that does not run
+  const missed = project.runCode ? unknown : unknown.filter((it) => it.importedBy === null);
+  const settings = withPackages([], {}, { plugins, unknown: missed }, new Set(project.ignoreCode));
   return { ...noV4, settings, guards: settingGuards(settings, { given }) };
 };
 
