@@ -141,7 +141,8 @@ const configuration = () => {
 
 ## The project's configuration file
 
-\`dovetail.config.ts\`, \`.js\`, \`.json\` or the like in the project's folder; all of it is optional.
+\`dovetail.config.ts\`, \`.js\`, \`.json\` or the like in the project's folder; all of it is optional. A module has it as its default export:
+\`export default { … }\`.
 
 | setting | default | meaning |
 | --- | --- | --- |

@@ -587,14 +587,27 @@ export const dependsOnStrapi = (projectDir: string): boolean => {
 };
 
 const readFile = async (file: string): Promise<unknown> => {
+  const name = path.basename(file);
+  const refused = (message: string, cause?: unknown): StartFault =>
+    new StartFault(`${name}: ${message}`, { cause, notes: [{ file: name, place: '', message }] });
+  let given: unknown;
   try {
-    if (file.endsWith('.json')) return JSON.parse(fs.readFileSync(file, 'utf8'));
-    return await importModule(file);
+    given = file.endsWith('.json') ? JSON.parse(fs.readFileSync(file, 'utf8')) : await importModule(file);
   } catch (fault) {
-    const name = path.basename(file);
-    const message = `cannot be read: ${(fault as Error).message}`;
-    throw new StartFault(`${name}: ${message}`, { cause: fault, notes: [{ file: name, place: '', message }] });
+    throw refused(`cannot be read: ${(fault as Error).message}`, fault);
   }
+  const names = namesWithoutDefault(given);
+  if (names.length > 0)
+    throw refused(
+      `exports ${listed(names)} by name, but the configuration is the default export: write "export default { … };".`,
+    );
+  return given;
+};
+
+/** What an ES module exports, if it has no default export; the importer then gives all of them. */
+const namesWithoutDefault = (given: unknown): readonly string[] => {
+  const all = (given ?? {}) as { readonly __esModule?: unknown; readonly [Symbol.toStringTag]?: unknown };
+  return all.__esModule === true || all[Symbol.toStringTag] === 'Module' ? Object.keys(all) : [];
 };
 
 /** How PostgreSQL is known to be the right one; null if it is not looked at, or the URL says how. */

@@ -243,9 +243,22 @@ describe('dovetail.config', () => {
     ['cjs', 'module.exports = { api: { strict: true } };'],
     ['mts', 'const strict: boolean = true;\nexport default { api: { strict } };'],
     ['cts', 'const strict: boolean = true;\nmodule.exports = { api: { strict } };'],
+    ['js', 'exports.api = { strict: true };'],
   ])('may be .%s', async (extension, text) => {
     const { config } = await open({ [`dovetail.config.${extension}`]: text });
     expect(config.api.strict).toBe(true);
+  });
+
+  it.each(['ts', 'mjs', 'js'])('is the default export of its module, and no other: .%s', async (extension) => {
+    const name = `dovetail.config.${extension}`;
+    expect(await fault({ [name]: 'export const api = { strict: true };\nexport const cors = {};' })).toBe(
+      `${name}: exports api and cors by name, but the configuration is the default export: write "export default { … };".`,
+    );
+  });
+
+  it('may export something by name beside it', async () => {
+    const both = 'export const strict = true;\nexport default { api: { strict } };';
+    expect((await open({ 'dovetail.config.ts': both })).config.api.strict).toBe(true);
   });
 
   it('is one file: a second one is not ignored silently', async () => {
