@@ -150,7 +150,8 @@ ${settings(toJson(configSchema)).join('\n')}
 
 ## Environment
 
-Variables of the process, or lines of \`.env\` in the project's folder; the process wins.
+Variables of the process, or lines of \`.env\` in the project's folder; the process wins. A variable that is empty counts as not set; only
+the secrets \`JWT_SECRET\`, \`API_TOKEN_SALT\` and \`ADMIN_JWT_SECRET\` are then read from \`.env\`.
 
 | variable | default | meaning |
 | --- | --- | --- |

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { distance } from 'fastest-levenshtein';
 import has from 'lodash/has.js';
+import pick from 'lodash/pick.js';
 import set from 'lodash/set.js';
 import { z } from 'zod';
 import { importModule } from '../handlers/modules.js';
@@ -476,6 +477,9 @@ export const withVariables = async <T>(projectDir: string, work: () => Promise<T
   }
 };
 
+/** The secrets of v4's environment that the server needs. */
+export const secretNames = ['JWT_SECRET', 'API_TOKEN_SALT', 'ADMIN_JWT_SECRET'] as const;
+
 /** The environment. @param settings of v4's `config/`, for variables that are not set. */
 export const readEnvironment = (
   projectDir: string,
@@ -484,7 +488,12 @@ export const readEnvironment = (
 ): Environment => {
   const variables = readVariables(projectDir, outside);
   const given: Record<string, unknown> = Object.fromEntries(
-    Object.entries({ ...variableTargets(settings, variables), ...definedIn(variables) }),
+    Object.entries({
+      // others are emptied to do without what the file says; without these there is no server
+      ...definedIn(pick(variablesInFile(projectDir, outside), secretNames)),
+      ...variableTargets(settings, variables),
+      ...definedIn(variables),
+    }),
   );
   const { DATABASE_CLIENT: client, DATABASE_URL: url } = given as Readonly<Record<string, string | undefined>>;
   // a URL without a client: the default would silently open an empty SQLite file

@@ -3,10 +3,16 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Secrets } from '../site/site.js';
-import { definedIn, type Environment, environmentFile, outsideVariables, variablesInFile } from './config.js';
+import {
+  definedIn,
+  type Environment,
+  environmentFile,
+  outsideVariables,
+  secretNames,
+  variablesInFile,
+} from './config.js';
 import { StartFault } from './start-fault.js';
 
-export const secretNames = ['JWT_SECRET', 'API_TOKEN_SALT', 'ADMIN_JWT_SECRET'] as const;
 type Name = (typeof secretNames)[number];
 
 export const newSecret = (): string => crypto.randomBytes(32).toString('base64');
@@ -73,7 +79,7 @@ export const readSecrets = async (
   say: (text: string) => void,
   asked: SecretsAsked = {},
 ): Promise<Secrets> => {
-  if (env.NODE_ENV === 'production') refuseUnfit(unfitSecrets(env, asked), projectDir);
+  if (env.NODE_ENV === 'production') refuseUnfit(unfitSecrets(env, asked));
   const missing = needed(asked).filter((it) => env[it] === undefined);
   const found = missing.length > 0 ? await writeMissing(projectDir, missing, say) : {};
   const secret = (name: Name): string => env[name] ?? found[name] ?? '';
@@ -109,25 +115,14 @@ export const requireSecret = (name: Name, projectDir: string, env: Environment):
   const secret = env[name];
   if (secret !== undefined) return secret;
   throw new StartFault(
-    `${name} is missing: what this command makes would not be valid.\nRun it with the ${name} of the server, in the environment or in ${environmentFile(projectDir, outsideVariables())}; outside production the first start generates one there.${hiddenIn(projectDir, [name])}`,
+    `${name} is missing: what this command makes would not be valid.\nRun it with the ${name} of the server, in the environment or in ${environmentFile(projectDir, outsideVariables())}; outside production the first start generates one there.`,
   );
 };
 
-/** A line about those that an empty variable of the environment hides in the file. */
-const hiddenIn = (projectDir: string, names: readonly Name[]): string => {
-  const outside = outsideVariables();
-  const written: Readonly<Partial<Record<Name, string>>> = definedIn(variablesInFile(projectDir, outside));
-  const hidden = names.filter((it) => outside[it] === '' && written[it] !== undefined);
-  if (hidden.length === 0) return '';
-  const [are, them] = hidden.length === 1 ? ['is', 'it'] : ['are', 'them'];
-  return `\n${listOf(hidden)} ${are} in ${environmentFile(projectDir, outside)}, but empty in the environment, which comes first: unset ${them} there.`;
-};
-
-const refuseUnfit = (unfit: readonly UnfitSecret[], projectDir: string): void => {
+const refuseUnfit = (unfit: readonly UnfitSecret[]): void => {
   if (unfit.length === 0) return;
-  const names = unfit.map((it) => it.name);
   throw new StartFault(
-    `${describeUnfit(unfit).join('\n')}\nProduction needs secrets of its own: set ${unfit.length === 1 ? 'it' : 'them'} in the environment, or in .env of the project's folder, each ${SECRET_CHARACTERS_MIN} random characters or more, such as: ${newSecret()}\nIf Strapi v4 serves or served this database, use the same values; with another JWT_SECRET all users have to log in again.${hiddenIn(projectDir, names)}`,
+    `${describeUnfit(unfit).join('\n')}\nProduction needs secrets of its own: set ${unfit.length === 1 ? 'it' : 'them'} in the environment, or in .env of the project's folder, each ${SECRET_CHARACTERS_MIN} random characters or more, such as: ${newSecret()}\nIf Strapi v4 serves or served this database, use the same values; with another JWT_SECRET all users have to log in again.`,
   );
 };
 

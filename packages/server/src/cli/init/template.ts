@@ -7,7 +7,8 @@ import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { makeFolder } from '../../folders.js';
-import { newSecret, secretNames } from '../secrets.js';
+import { secretNames } from '../config.js';
+import { newSecret } from '../secrets.js';
 import { StartFault } from '../start-fault.js';
 import { manifestOf, sourceOf } from './packages.js';
 
