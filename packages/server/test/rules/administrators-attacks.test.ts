@@ -1,6 +1,7 @@
 /** Attempts of administrators to read or write what their roles do not let them (AD9 to AD15), and of others to be one (AD3). */
 import bcrypt from '@node-rs/bcrypt';
 import { sql } from 'kysely';
+import get from 'lodash/get.js';
 import { describe, expect, it } from 'vitest';
 import type { Handlers } from '../../src/handlers/handlers.js';
 import { newServer } from '../../src/http/server.js';
@@ -550,6 +551,10 @@ describe.each(dialects)('polymorphic relations to entries that conditions hide o
   const book = (id: number) => ({ __type: 'api::book.book', id });
   const note = (id: number) => ({ __type: 'api::note.note', id });
   const named = { attributes: { name: { type: 'string' } } } as const;
+  const needed = {
+    things: { type: 'relation', relation: 'morphToMany', required: true },
+    first: { type: 'relation', relation: 'morphToOne', required: true },
+  };
   type Target = ReturnType<typeof book>;
   const [hidden, mine] = [1, 2];
   const it_ = openForTests(async () => {
@@ -564,11 +569,23 @@ describe.each(dialects)('polymorphic relations to entries that conditions hide o
             first: { type: 'relation', relation: 'morphToOne' },
           },
         },
+        crate: {
+          attributes: {
+            name: { type: 'string' },
+            ...needed,
+            box: { type: 'component', component: 'parts.box' },
+            boxes: { type: 'component', component: 'parts.box', repeatable: true },
+          },
+        },
       },
+      components: { 'parts.box': { name: { type: 'string' }, ...needed } },
     });
     await world.insert('notes', [{ id: 1, name: 'seen by all' }]);
     await world.insert('shelfs', [{ id: 1, name: 'a shelf' }]);
+    const ofCrates = ['', 'box.', 'boxes.'].flatMap((it) => ['name', 'things', 'first'].map((name) => `${it}${name}`));
     const headers = await editorOf(world, [
+      { action: 'read', subject: 'api::crate.crate', fields: ofCrates },
+      { action: 'update', subject: 'api::crate.crate', fields: ofCrates },
       { action: 'read', subject: 'api::shelf.shelf', fields: ['name', 'things', 'first'] },
       { action: 'update', subject: 'api::shelf.shelf', fields: ['name', 'things', 'first'] },
       { action: 'read', subject: 'api::note.note', fields: ['name'] },
@@ -578,23 +595,27 @@ describe.each(dialects)('polymorphic relations to entries that conditions hide o
       { id: hidden, name: 'hidden' },
       { id: mine, name: 'mine', created_by_id: 2 },
     ]);
+    await world.insert('crates', [{ id: 1, name: 'a crate' }]);
+    const full = { things: [note(1)], first: note(1) };
+    await world.send('PUT', '/api/crates/1', { data: { ...full, box: full, boxes: [full] } });
     return {
       close: () => world.close(),
-      write: async (data: object) => codesOf(await world.send('PUT', '/api/shelfs/1', { data }, headers)),
-      writeAll: async (data: object) => {
-        expect(codesOf(await world.send('PUT', '/api/shelfs/1', { data }))).toEqual([200, undefined]);
-      },
-      held: async (name: 'things' | 'first') => {
-        const { body } = await world.send('GET', `/api/shelfs/1?fields=id&populate=${name}`);
-        const { attributes } = (body as { data: Entry }).data;
-        const held = attributes[name] as Target | readonly Target[] | null;
-        return [held ?? []].flat().map(({ __type, id }) => ({ __type, id }));
-      },
+      at: (url: string) => ({
+        write: async (data: object) => codesOf(await world.send('PUT', url, { data }, headers)),
+        writeAll: async (data: object) => {
+          expect(codesOf(await world.send('PUT', url, { data }))).toEqual([200, undefined]);
+        },
+        held: async (name: string) => {
+          const { body } = await world.send('GET', `${url}?fields=id&populate=${name.replace('[0]', '')}`);
+          const held = get((body as { data: Entry }).data.attributes, name) as Target | readonly Target[] | null;
+          return [held ?? []].flat().map(({ __type, id }) => ({ __type, id }));
+        },
+      }),
     };
   });
 
   it('AD11, R14, R19: they stay in a list, whatever is set, connected or disconnected', async () => {
-    const { write, writeAll, held } = it_();
+    const { write, writeAll, held } = it_().at('/api/shelfs/1');
     await writeAll({ things: [note(1), book(hidden)] });
     for (const [things, left] of [
       [[book(mine)], [book(hidden), book(mine)]],
@@ -612,7 +633,7 @@ describe.each(dialects)('polymorphic relations to entries that conditions hide o
   });
 
   it('AD11, R14, R19: one stays until another is set, and none can be set', async () => {
-    const { write, writeAll, held } = it_();
+    const { write, writeAll, held } = it_().at('/api/shelfs/1');
     await writeAll({ first: book(hidden) });
     expect(await write({ first: null })).toEqual([200, undefined]);
     expect(await held('first')).toEqual([book(hidden)]);
@@ -622,6 +643,29 @@ describe.each(dialects)('polymorphic relations to entries that conditions hide o
     expect(await held('first')).toEqual([note(1)]);
     expect(await write({ first: null })).toEqual([200, undefined]);
     expect(await held('first')).toEqual([]);
+  });
+
+  it.each([
+    ['', (data: object) => data],
+    ['box.', (data: object) => ({ box: { id: 1, ...data } })],
+    ['boxes[0].', (data: object) => ({ boxes: [{ id: 2, ...data }] })],
+  ] as const)('AD11, R14, BO6: they stay where one is required, and are one: %sthings', async (place, within) => {
+    const { write, writeAll, held } = it_().at('/api/crates/1');
+    await writeAll(within({ things: [note(1), book(hidden)], first: book(hidden) }));
+    for (const [data, left] of [
+      [{ things: { disconnect: [note(1), book(hidden)] } }, [book(hidden)]],
+      [{ things: [note(1)] }, [book(hidden), note(1)]],
+      [{ things: [] }, [book(hidden)]],
+      [{ things: null, first: null }, [book(hidden)]],
+      [{ name: 'renamed' }, [book(hidden)]],
+    ] as const) {
+      expect([data, await write(within(data))]).toEqual([data, [200, undefined]]);
+      expect([data, await held(`${place}things`)]).toEqual([data, left]);
+      expect([data, await held(`${place}first`)]).toEqual([data, [book(hidden)]]);
+    }
+    await writeAll(within({ things: [note(1)], first: note(1) }));
+    for (const data of [{ things: { disconnect: [note(1)] } }, { things: [] }, { things: null }, { first: null }])
+      expect([data, await write(within(data))]).toEqual([data, [400, ['body.required']]]);
   });
 });
 
