@@ -384,6 +384,25 @@ describe.each(oneDialect)('forms on %s', (dialect) => {
     await studio.keep(page, 'content-list-rtl');
   });
 
+  it('shows each text of JSON in its direction, at its place in the structure', async () => {
+    const id = await make(studio, { name: 'Fern', facts: { כותרת: 'שלום (2)', tags: ['ספר', 'book'] } });
+    const page = await open(studio, id);
+    const json = page.getByRole('textbox', { name: 'facts' });
+    const text = (of: string): Locator => json.getByText(`"${of}"`, { exact: true });
+    for (const [of, direction] of [
+      ['כותרת', 'rtl'],
+      ['שלום (2)', 'rtl'],
+      ['ספר', 'rtl'],
+      ['book', 'ltr'],
+    ] as const)
+      expect([of, await text(of).evaluate((it) => getComputedStyle(it).direction)]).toEqual([of, direction]);
+    const left = async (of: string): Promise<number> => (await text(of).boundingBox())!.x;
+    expect(await left('כותרת')).toBeLessThan(await left('שלום (2)'));
+    expect(await left('ספר')).toBe(await left('book'));
+    await json.scrollIntoViewIfNeeded();
+    await studio.keep(page, 'content-form-json-rtl');
+  });
+
   it('works at 360 pixels', async () => {
     const id = await make(studio, {
       name: 'Ash',

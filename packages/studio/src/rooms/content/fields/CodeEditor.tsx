@@ -1,7 +1,7 @@
 /** CodeMirror for JSON. Tab leaves it, as it leaves every other field. */
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { json } from '@codemirror/lang-json';
-import { bracketMatching, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import { bidiIsolates, bracketMatching, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { EditorState } from '@codemirror/state';
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
@@ -67,6 +67,8 @@ export const CodeEditor = ({ id, value, onChange, readOnly, labelledBy, describe
           bracketMatching(),
           colours,
           json(),
+          // two texts written from right to left would change places: a key would stand behind its value
+          bidiIsolates(),
           keymap.of([...defaultKeymap, ...historyKeymap]),
           look,
           EditorState.readOnly.of(readOnly),
