@@ -61,8 +61,10 @@ export const condition = (filter: PlanFilter, alias: string, dialect: Dialect): 
       const [link, target] = [`${alias}l`, `${alias}t`];
       const { step } = filter;
       const source = joinTarget(step, link, target);
-      const conditions = [...stepConditions(step, link, target, dialect)];
-      const some = sql`${column(alias, 'id')} in (select ${column(link, step.path.from)} from ${source}${all([...guardSome(link, dialect), ...guardSome(target, dialect), ...guardExpensive(filter.member, target, dialect), ...conditions, condition(filter.member, target, dialect)])})`;
+      const conditions = stepConditions(step, link, target, dialect);
+      // for all owners at once an index of lists can only be read as a whole: one of the targets finds the few that match
+      const ofAll = stepConditions({ ...step, path: { ...step.path, hasListIndex: false } }, link, target, dialect);
+      const some = sql`${column(alias, 'id')} in (select ${column(link, step.path.from)} from ${source}${all([...guardSome(link, dialect), ...guardSome(target, dialect), ...guardExpensive(filter.member, target, dialect), ...ofAll, condition(filter.member, target, dialect)])})`;
       if (!filter.orNone) return some;
       const none = sql`not exists (select 1 from ${source}${all([...guardSome(link, dialect), sql`${column(link, step.path.from)} = ${column(alias, 'id')}`, ...conditions])})`;
       return sql`(${some} or ${none})`;

@@ -223,6 +223,16 @@ describe.each(dialects)('what explain says of reading on %s', (dialect) => {
       },
     );
 
+  if (dialect === 'sqlite')
+    it('ST7: a filter through media begins at the few files that match, not at the lists of all entries', async () => {
+      const { page } = await explained('filters[cover][size][$gt]=690');
+      const media = page!.reads.filter((it) => it.table === 'files' || it.table === 'files_related_morphs');
+      expect(media.map((it) => [it.index, it.extent])).toEqual([
+        ['upload_files_size_index', 'range'],
+        ['files_related_morphs_fk', 'some'],
+      ]);
+    });
+
   it.each([
     ['sort=weight:desc', 'page', 'weight'],
     ['filters[title]=x&sort=weight:desc', 'page', 'title,weight:desc'],
