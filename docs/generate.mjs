@@ -141,7 +141,7 @@ const configuration = () => {
 
 ## The project's configuration file
 
-\`dovetail.config.ts\`, \`.js\`, \`.json\` or the like in the project's folder; all of it is optional. A module has it as its default export:
+\`dovetail.config.ts\`, \`.js\`, \`.json\` or the like in the project's folder; all of it is optional. A module exports it as default:
 \`export default { … }\`.
 
 | setting | default | meaning |
@@ -150,8 +150,8 @@ ${settings(toJson(configSchema)).join('\n')}
 
 ## Environment
 
-Variables of the process, or lines of \`.env\` in the project's folder; the process wins. A variable that is empty counts as not set; only
-the secrets \`JWT_SECRET\`, \`API_TOKEN_SALT\` and \`ADMIN_JWT_SECRET\` are then read from \`.env\`.
+Variables of the process, or lines of \`.env\` in the project's folder; the process wins. A variable that is empty counts as not set; the
+secrets \`JWT_SECRET\`, \`API_TOKEN_SALT\` and \`ADMIN_JWT_SECRET\` are then those of v4's \`config/\`, or of \`.env\`.
 
 | variable | default | meaning |
 | --- | --- | --- |

@@ -691,6 +691,10 @@ export const isOneErrorAway = (text: string, name: string): boolean => {
   return isSwap || (left.length <= 1 && right.length <= 1);
 };
 
+/** `a, b and c`, for messages. */
+export const enumerated = (items: readonly (string | number)[]): string =>
+  items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
+
 /** @param listed the names to list if none is near; not all that are known may be of use. */
 export const hintAt = (text: string, known: readonly string[], listed: readonly string[] = known): Hint => {
   const near = nearest(text, known);

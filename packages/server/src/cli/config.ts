@@ -11,6 +11,7 @@ import has from 'lodash/has.js';
 import pick from 'lodash/pick.js';
 import set from 'lodash/set.js';
 import { z } from 'zod';
+import { enumerated } from '../errors.js';
 import { importModule } from '../handlers/modules.js';
 import { corsMethods, corsSeconds } from '../http/headers.js';
 import { limits } from '../limits.js';
@@ -489,7 +490,7 @@ export const readEnvironment = (
   const variables = readVariables(projectDir, outside);
   const given: Record<string, unknown> = Object.fromEntries(
     Object.entries({
-      // others are emptied to do without what the file says; without these there is no server
+      // other variables are set empty on purpose, to override the file; without these there is no server
       ...definedIn(pick(variablesInFile(projectDir, outside), secretNames)),
       ...variableTargets(settings, variables),
       ...definedIn(variables),
@@ -536,7 +537,7 @@ export const readConfig = async (projectDir: string): Promise<FoundConfig> => {
     refuseMisnamed(projectDir);
     return { config: defaultConfig(projectDir), given: {} };
   }
-  if (others.length > 0) throw new StartFault(`${listed(found)} exist: keep one of them.`);
+  if (others.length > 0) throw new StartFault(`${enumerated(found)} exist: keep one of them.`);
   const given = underNewNames(await readFile(path.join(projectDir, name)));
   return { config: completeConfig(check(configSchema, given, name), projectDir), given };
 };
@@ -562,8 +563,6 @@ const refuseMisnamed = (projectDir: string): void => {
   const meant = configNames.includes(own) ? own : 'dovetail.config.json';
   throw new StartFault(`${name} is not read: the configuration of a project is in ${meant}.`);
 };
-
-const listed = (names: readonly string[]): string => names.join(', ').replace(/, ([^,]*)$/, ' and $1');
 
 /** The configuration with settings of v4's `config/` where the file says nothing. */
 export const withV4Settings = ({ config, given }: FoundConfig, settings: readonly V4Setting[]): Config => {
@@ -599,24 +598,26 @@ const readFile = async (file: string): Promise<unknown> => {
   const name = path.basename(file);
   const refused = (message: string, cause?: unknown): StartFault =>
     new StartFault(`${name}: ${message}`, { cause, notes: [{ file: name, place: '', message }] });
+  const isModule = !file.endsWith('.json');
   let given: unknown;
   try {
-    given = file.endsWith('.json') ? JSON.parse(fs.readFileSync(file, 'utf8')) : await importModule(file);
+    given = isModule ? await importModule(file) : JSON.parse(fs.readFileSync(file, 'utf8'));
   } catch (fault) {
     throw refused(`cannot be read: ${(fault as Error).message}`, fault);
   }
-  const names = namesWithoutDefault(given);
+  const names = isModule ? strayNames(given) : [];
   if (names.length > 0)
     throw refused(
-      `exports ${listed(names)} by name, but the configuration is the default export: write "export default { … };".`,
+      `exports ${enumerated(names)} by name, but the configuration is the default export: write "export default { … };".`,
     );
   return given;
 };
 
-/** What an ES module exports, if it has no default export; the importer then gives all of them. */
-const namesWithoutDefault = (given: unknown): readonly string[] => {
+/** What an ES module without a default export exports beside settings; the importer gives all that such a module exports. */
+const strayNames = (given: unknown): readonly string[] => {
   const all = (given ?? {}) as { readonly __esModule?: unknown; readonly [Symbol.toStringTag]?: unknown };
-  return all.__esModule === true || all[Symbol.toStringTag] === 'Module' ? Object.keys(all) : [];
+  const isWhole = all.__esModule === true || all[Symbol.toStringTag] === 'Module';
+  return isWhole && !('default' in all) ? Object.keys(all).filter((name) => !(name in configSchema.shape)) : [];
 };
 
 /** How PostgreSQL is known to be the right one; null if it is not looked at, or the URL says how. */

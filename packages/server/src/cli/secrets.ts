@@ -2,6 +2,7 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { enumerated } from '../errors.js';
 import type { Secrets } from '../site/site.js';
 import {
   definedIn,
@@ -57,7 +58,7 @@ export const describeUnfit = (unfit: readonly UnfitSecret[]): readonly string[] 
   [...new Set(unfit.map((it) => it.why))].map((why) => {
     const names = unfit.filter((it) => it.why === why).map((it) => it.name);
     const [one, several] = words[why];
-    return `${listOf(names)} ${names.length === 1 ? one : several}`;
+    return `${enumerated(names)} ${names.length === 1 ? one : several}`;
   });
 
 const words: Readonly<Record<UnfitSecret['why'], readonly [one: string, several: string]>> = {
@@ -105,7 +106,7 @@ const writeMissing = async (
     if (made.length === 0) return written;
     append(file, made.map(([name, secret]) => `${name}=${secret}\n`).join(''));
     ignoreFiles(projectDir);
-    say(`secrets: generated ${listOf(made.map(([name]) => name))} in ${file}`);
+    say(`secrets: generated ${enumerated(made.map(([name]) => name))} in ${file}`);
     return { ...written, ...Object.fromEntries(made) };
   });
 };
@@ -127,7 +128,6 @@ const refuseUnfit = (unfit: readonly UnfitSecret[]): void => {
 };
 
 /** `A, B and C`. */
-const listOf = (names: readonly string[]): string => names.join(', ').replace(/, ([^,]*)$/, ' and $1');
 
 /** Appends to the file, whose last line may lack a line break. A new file is readable only by its owner. */
 const append = (file: string, lines: string): void => {
@@ -136,7 +136,7 @@ const append = (file: string, lines: string): void => {
     fs.appendFileSync(file, `${before === '' || before.endsWith('\n') ? '' : '\n'}${lines}`, { mode: 0o600 });
   } catch (fault) {
     throw new StartFault(
-      `${file} cannot be written: ${(fault as Error).message}\nSet ${listOf(secretNames)} in the environment.`,
+      `${file} cannot be written: ${(fault as Error).message}\nSet ${enumerated(secretNames)} in the environment.`,
     );
   }
 };

@@ -227,7 +227,7 @@ const linkTableOf = (attribute: LinkAttribute, type: EntryType, other: EntryType
   const [owner, target] = isOwner ? [type, other] : [other, type];
   const [from, to] = isOwner ? [path.from, path.to] : [path.to, path.from];
   const [rank, targetRank] = isOwner ? [path.rank, inverseRank] : [inverseRank, path.rank];
-  // v4's own tables get no index of ours: their lists are always read whole
+  // lists between v4's own types get no index of ours: they are always read whole
   const isOurs = owner.origin === 'project' || target.origin === 'project';
   const ranks = [
     ...(rank === null ? [] : [{ column: rank, index: `${name}_order_fk` }]),

@@ -25,8 +25,8 @@ export const guardExpensive = (filter: PlanFilter | null, alias: string, dialect
 export const way = (direction: 'asc' | 'desc'): Sql => (direction === 'asc' ? sql`asc` : sql`desc`);
 
 /**
- * A column of a link table that selects or orders the rows of a list. v4's indexes on types, names and ranks alone select too little:
- * no index is chosen for it unless there is one of whole lists.
+ * A column of a link table that selects or orders the rows of a list. v4's indexes on types, names and ranks alone select too little,
+ * so the planner may use an index for it only where there is one of whole lists.
  */
 export const listColumn = (
   { hasListIndex }: Pick<LinkPath, 'hasListIndex'>,

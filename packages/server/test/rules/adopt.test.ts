@@ -500,7 +500,7 @@ describe('the configuration of v4 is evaluated without the right to change anyth
     expect(codesOf(report)).toEqual(['config.invalid']);
     expect(report.configFaults).toEqual([
       expect.stringMatching(/^config\/database\.js: Cannot find module/),
-      'config/plugins.js: calls process.exit(3), in line 1',
+      'config/plugins.js: calls process.exit(3), on line 1',
     ]);
     const { out } = await printed(() => adopt(world.dir, plain));
     expect(out).toContain('Configuration that cannot be evaluated');

@@ -697,10 +697,10 @@ const kept = () => strapi.db.query('strapi::core-store').findMany();
     expect(uses.map(describeCode)).toEqual([
       ...[route, panel].map(
         (file) =>
-          `${file}: runs, but admin::isAuthenticatedAdmin in line 1 is a policy of v4's admin panel, which is not here: the start refuses routes that name it, so remove it there, or name a policy of the project instead`,
+          `${file}: runs, but admin::isAuthenticatedAdmin on line 1 is a policy of v4's admin panel, which is not here: the start refuses routes that name it, so remove it there, or name a policy of the project instead`,
       ),
-      `${service}: runs, but strapi.db.connection in line 3, strapi.admin.services['project-settings'] in line 5 and query('strapi::core-store') in line 6 are not here, and throw an error when used; @strapi/strapi/lib/services/metrics in line 4 is a file of Strapi's own package: without that the start is refused, and with it nothing in there knows this server`,
-      'src/functions/tidy.js: not needed (it runs where other files import it; strapi.entityService.decorate in line 1 is not here, and throws an error when used)',
+      `${service}: runs, but strapi.db.connection on line 3, strapi.admin.services['project-settings'] on line 5 and query('strapi::core-store') on line 6 are not here, and throw an error when used; @strapi/strapi/lib/services/metrics on line 4 is a file of Strapi's own package: without that the start is refused, and with it nothing in there knows this server`,
+      'src/functions/tidy.js: not needed (it runs where other files import it; strapi.entityService.decorate on line 1 is not here, and throws an error when used)',
     ]);
     expect(findCode(dir, { ...running, runCode: false }).every((it) => it.absent.length === 0)).toBe(true);
   });
@@ -816,9 +816,9 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     });
     const thrown = 'is not here, and throws an error when used';
     expect(uses()).toEqual([
-      `${controller}: runs, but ctx.session in line 1 ${thrown}`,
-      `src/middlewares/quiet.js: not run, and it catches errors in line 1, and ctx.session in line 1 ${thrown}`,
-      `${views}: runs, but ctx.session in line 2 ${thrown}`,
+      `${controller}: runs, but ctx.session on line 1 ${thrown}`,
+      `src/middlewares/quiet.js: not run, and it catches errors on line 1; ctx.session on line 1 ${thrown}`,
+      `${views}: runs, but ctx.session on line 2 ${thrown}`,
     ]);
     const index = (register: string): void =>
       writeFiles(dir, { 'src/index.js': `module.exports = { register({ strapi }) { ${register} } };` });
@@ -870,7 +870,7 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
       'src/api/book/services/sound.js': 'run',
     });
     expect(() => refuseGuards(code, { runCode: true })).toThrow(
-      'src/middlewares/hide.js: catches errors in line 1, and strapi.db.metadata in line 1 is not here, and throws an error when used',
+      'src/middlewares/hide.js: catches errors on line 1; strapi.db.metadata on line 1 is not here, and throws an error when used',
     );
   });
 
@@ -963,14 +963,14 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     });
 
     it('stop the start where a controller catches what they throw, until it is accepted: then it runs', () => {
-      const what = `strapi.plugin('acl') in line 1 is not here, and throws an error when used`;
+      const what = `strapi.plugin('acl') on line 1 is not here, and throws an error when used`;
       absentIn(
         `module.exports = { async find(ctx) { try { ctx.query.filters = strapi.plugin('acl').own(); } catch {} } };`,
       );
       const found = findCode(dir, running);
       expect(() => refuseGuards(found, { runCode: true })).toThrow(
         `These files of the project may restrict access, and go on where what they use is not here:
-  ${controller}: catches errors in line 1, and ${what}
+  ${controller}: catches errors on line 1; ${what}
 Let such errors through, or do without what is not here. Where access does not depend on it, list the files in dovetail.config, and they run: project: { acceptCode: ['${controller}'] }`,
       );
       const accepted = findCode(dir, { ...running, acceptCode: ['./src/api/book/controllers'] });
@@ -1068,7 +1068,7 @@ Let such errors through, or do without what is not here. Where access does not d
 };`,
     });
     expect(findCode(dir, running).map(guardReason)).toEqual([
-      'catches errors in lines 10, 11, 15, and strapi.db.connection in line 2 is not here, and throws an error when used',
+      'catches errors on lines 10, 11 and 15; strapi.db.connection on line 2 is not here, and throws an error when used',
     ]);
   });
 
@@ -1086,7 +1086,7 @@ Let such errors through, or do without what is not here. Where access does not d
     const controllers = 'src/api/book/controllers';
     const said = (file: string): readonly string[] => [
       expect.stringContaining(
-        `catches errors in line 1, and strapi.db.connection in line 1 of ${file} is not here, and throws an error when used`,
+        `catches errors on line 1; strapi.db.connection on line 1 of ${file} is not here, and throws an error when used`,
       ) as string,
     ];
     const ofOwnApi = {
@@ -1307,7 +1307,7 @@ Let such errors through, or do without what is not here. Where access does not d
       `src/api/book/helpers/price.js: ${imported})`,
       `src/extensions/users-permissions/controllers/User.js: ${imported})`,
       'src/index.js: runs',
-      `src/utils/deep/tidy.js: ${imported}; strapi.db.connection in line 1 is not here, and throws an error when used)`,
+      `src/utils/deep/tidy.js: ${imported}; strapi.db.connection on line 1 is not here, and throws an error when used)`,
     ]);
   });
 

@@ -165,7 +165,7 @@ describe('the files of config/', () => {
     const { configFaults, settings } = await adopted();
     expect(configFaults).toEqual([
       expect.stringMatching(/^config\/database\.js: its evaluation ended with /),
-      'config/plugins.js: calls process.exit(3), in line 2',
+      'config/plugins.js: calls process.exit(3), on line 2',
     ]);
     expect(settings.map((it) => [it.name, it.v4])).toEqual([
       ['api.rest.maxLimit', 7],
@@ -249,11 +249,19 @@ describe('dovetail.config', () => {
     expect(config.api.strict).toBe(true);
   });
 
-  it.each(['ts', 'mjs', 'js'])('is the default export of its module, and no other: .%s', async (extension) => {
+  it.each(['ts', 'mjs', 'js'])('is the default export of its module, not one with a name: .%s', async (extension) => {
     const name = `dovetail.config.${extension}`;
-    expect(await fault({ [name]: 'export const api = { strict: true };\nexport const cors = {};' })).toBe(
-      `${name}: exports api and cors by name, but the configuration is the default export: write "export default { … };".`,
+    expect(await fault({ [name]: 'export const config = { api: { strict: true } };\nexport const other = {};' })).toBe(
+      `${name}: exports config and other by name, but the configuration is the default export: write "export default { … };".`,
     );
+  });
+
+  it.each(['ts', 'mjs'])('may be the exports of another module: .%s', async (extension) => {
+    const { config } = await open({
+      'settings.mjs': 'export const api = { strict: true };',
+      [`dovetail.config.${extension}`]: "import * as settings from './settings.mjs';\nexport default settings;",
+    });
+    expect(config.api.strict).toBe(true);
   });
 
   it('may export something by name beside it', async () => {

@@ -72,7 +72,7 @@ const evaluateAll = async (
     } catch (fault) {
       error = fault instanceof Error ? (fault.message.split('\n')[0] ?? '') : String(fault);
       const place = placeOf(fault, dir);
-      if (place !== null) error += place.file === file ? `, in line ${place.line}` : ` (${place.file}:${place.line})`;
+      if (place !== null) error += place.file === file ? `, on line ${place.line}` : ` (${place.file}:${place.line})`;
     }
     tell({
       file,

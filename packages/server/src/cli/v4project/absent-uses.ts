@@ -1,5 +1,6 @@
 /** What files of a v4 project use of Strapi that is not here, as far as their text shows it. Code that gets there fails. */
 import escapeRegExp from 'lodash/escapeRegExp.js';
+import { enumerated } from '../../errors.js';
 import { absentMembers, UTILS } from '../../v4code/strapi-utils/missing.js';
 import { absentServicesIn, destructuredNames, type Named } from './absent-services.js';
 import { type CodeTexts, codeTexts, lineAt } from './code-texts.js';
@@ -271,7 +272,7 @@ const throwsError = ({ what }: AbsentUse): boolean => !what.startsWith('admin::'
 /** Whether code that gets there may catch the error, and go on. A query that is refused ends the request of a guard all the same. */
 export const mayBeCaught = (use: AbsentUse): boolean => throwsError(use) && use.what !== GROUPING;
 
-/** `strapi.db.connection in line 12 and strapi.fs in line 40 are not here`. */
+/** `strapi.db.connection on line 12 and strapi.fs on line 40 are not here`. */
 export const describeUses = (uses: readonly AbsentUse[]): string => {
   const isFile = ({ what }: AbsentUse): boolean => what.startsWith('@strapi/strapi/');
   const members = uses.filter((it) => throwsError(it) && !isFile(it));
@@ -295,7 +296,6 @@ const ofPanel =
 
 /** @param said what is said of one, and of several. */
 const described = (uses: readonly AbsentUse[], said: readonly [one: string, several: string]): string => {
-  const each = uses.map(({ what, line, file }) => `${what} in line ${line}${file === undefined ? '' : ` of ${file}`}`);
-  if (each.length < 2) return each.map((it) => `${it} ${said[0]}`).join('');
-  return `${each.slice(0, -1).join(', ')} and ${each.at(-1)} ${said[1]}`;
+  const each = uses.map(({ what, line, file }) => `${what} on line ${line}${file === undefined ? '' : ` of ${file}`}`);
+  return each.length === 0 ? '' : `${enumerated(each)} ${each.length === 1 ? said[0] : said[1]}`;
 };

@@ -8,7 +8,7 @@ import { lineAt } from './code-texts.js';
 export const catchingLines = (code: string): readonly number[] => {
   const caught = [
     ...code.matchAll(otherCatches),
-    ...[...code.matchAll(/\bcatch\s*(?=[({])/g)].filter((it) => !throwsAgain(blockAt(code, it))),
+    ...[...code.matchAll(/(?<!\.\s*)\bcatch\s*(?=[({])/g)].filter((it) => !throwsAgain(blockAt(code, it))),
     ...[...code.matchAll(/\bfinally\s*(?=\{)/g)].filter((it) =>
       /\breturn\b/.test(blockAt(code, it)?.inside ?? 'return'),
     ),

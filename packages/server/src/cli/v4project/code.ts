@@ -5,7 +5,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import once from 'lodash/once.js';
-import { never, orNearest } from '../../errors.js';
+import { enumerated, never, orNearest } from '../../errors.js';
 import { distOf } from '../../v4code/loading/env.js';
 import { servedPlugins } from '../../v4code/loading/parts.js';
 import { installedPlugins } from '../../v4code/loading/read-extensions.js';
@@ -454,7 +454,7 @@ export const isUnwatched = ({ kind, ignored }: CodeFile): boolean => kind === 'g
 export const guardReason = ({ file, absent, caught = [] }: CodeFile): string => {
   if (isPatch.test(file)) return 'changes a package of Strapi, none of which runs here: a patch is not supported';
   if (absent.length > 0)
-    return `catches errors in line${caught.length === 1 ? '' : 's'} ${caught.join(', ')}, and ${describeUses(absent)}`;
+    return `catches errors on line${caught.length === 1 ? '' : 's'} ${enumerated(caught)}; ${describeUses(absent)}`;
   if (ofContentType.test(file)) return 'replaces find, findOne, create, update or delete of a content type';
   if (isRoute.test(file))
     return 'declares policies, middlewares or auth, or only or except in a form that cannot be read';

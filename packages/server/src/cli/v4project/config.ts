@@ -65,7 +65,7 @@ const openV4 = async (
 /** Packages run in v4 without any file of the project. */
 const packagesOnly = (dir: string, { config: { project }, given }: FoundConfig): V4Side => {
   const { plugins, unknown } = findPackages(dir);
-  // nobody misses what only code imports that does not run
+  // packages that only the project's code imports are not missed where it does not run
   const missed = project.runCode ? unknown : unknown.filter((it) => it.importedBy === null);
   const settings = withPackages([], {}, { plugins, unknown: missed }, new Set(project.ignoreCode));
   return { ...noV4, settings, guards: settingGuards(settings, { given }) };

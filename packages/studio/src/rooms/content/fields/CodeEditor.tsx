@@ -67,7 +67,7 @@ export const CodeEditor = ({ id, value, onChange, readOnly, labelledBy, describe
           bracketMatching(),
           colours,
           json(),
-          // two texts written from right to left would change places: a key would stand behind its value
+          // otherwise two adjacent right-to-left texts, such as a key and its value, are shown in swapped order
           bidiIsolates(),
           keymap.of([...defaultKeymap, ...historyKeymap]),
           look,
