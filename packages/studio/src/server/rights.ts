@@ -1,4 +1,5 @@
 /** Whether the administrator who is signed in has a permission of v4's administration. The server decides again. */
+import type { Type } from '../model/model.js';
 import { type Me, useMe } from './queries.js';
 
 /** The only condition that the server knows; a permission with another one grants nothing. */
@@ -24,4 +25,36 @@ export const mayDo = (
 export const useMay = (): ((action: string, subject?: string) => boolean) => {
   const me = useMe();
   return (action, subject) => mayDo(me, action, subject);
+};
+
+type Change = 'create' | 'update' | 'delete' | 'publish';
+
+/** An entry as permissions see it. */
+interface Bounded {
+  /** Null: not stored yet, and then their own. */
+  readonly id: number | null;
+  readonly locale: string | null;
+  readonly createdBy: { readonly id: number } | null;
+}
+
+/** Whether a change of one entry is theirs to make: the model only says that there are entries of the type that they may change. */
+export const mayChange = (me: Me | null | undefined, type: Type, change: Change, entry: Bounded): boolean => {
+  if (!type.may[change]) return false;
+  // the public has neither conditions nor locales
+  if (me == null || me.isSuperAdmin) return true;
+  // whoever creates an entry, or a copy, is its creator
+  const isOwn = change === 'create' || entry.id === null || entry.createdBy?.id === me.id;
+  return me.permissions.some(
+    (it) =>
+      it.action === `plugin::content-manager.explorer.${change}` &&
+      it.subject === type.uid &&
+      it.conditions.every((name) => name === IS_CREATOR && isOwn) &&
+      (!type.localized || it.locales === null || (entry.locale !== null && it.locales.includes(entry.locale))),
+  );
+};
+
+/** `may('update')`; as the model says until it is known whose the entry is. */
+export const useMayChange = (type: Type, entry: Bounded): ((change: Change) => boolean) => {
+  const me = useMe();
+  return (change) => mayChange(me, type, change, entry);
 };

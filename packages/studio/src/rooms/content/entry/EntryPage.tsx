@@ -10,6 +10,7 @@ import { Instant } from '../../../parts/Instant.js';
 import { ButtonLink } from '../../../parts/links.js';
 import { Waiting } from '../../../parts/Waiting.js';
 import { useModel } from '../../../server/queries.js';
+import { useMayChange } from '../../../server/rights.js';
 import { usePageTitle } from '../../../shell/page-title.js';
 import { PageFault } from '../../../shell/RouteFault.js';
 import { words } from '../../../words/index.js';
@@ -22,7 +23,7 @@ import { type OtherLocale, useFormLocale, useOtherLocale } from '../locales.js';
 import { listAddress } from '../relations/entry-address.js';
 import { StateBadge } from '../StateBadge.js';
 import { OrphanedWorks } from '../saving/OrphanedWorks.js';
-import { SaveBar } from '../saving/SaveBar.js';
+import { hasActions, SaveBar } from '../saving/SaveBar.js';
 import { useEntry } from './use-entry.js';
 
 const texts = words.content.entry;
@@ -68,7 +69,10 @@ const EntryEditor = ({ type, entry, other }: EntryEditorProps) => {
   const model = useModel();
   const [form, dispatch] = useReducer(reduceForm, entry, formOf);
   const { id, publishedAt, updatedAt, updatedBy, createdAt, createdBy, locale } = form.entry;
-  const may = id === null ? type.may.create || (type.kind === 'single' && type.may.update) : type.may.update;
+  const mayChange = useMayChange(type, form.entry);
+  const may = mayChange(id === null ? 'create' : 'update');
+  // other locales, a copy and deletion are not a matter of changing this one
+  const hasBar = may || (id !== null && (type.localized || hasActions(type, mayChange)));
   const readOnly = may ? null : id === null ? texts.mayNotCreate : texts.mayNot;
   const facts: FormFacts = useMemo(
     () => ({ model, type, id, locale, readOnly, dispatch }),
@@ -96,19 +100,19 @@ const EntryEditor = ({ type, entry, other }: EntryEditorProps) => {
           <Title order={1} style={{ overflowWrap: 'anywhere' }}>
             {title}
           </Title>
-          {type.draftAndPublish && id !== null && !may && <StateBadge publishedAt={publishedAt} />}
+          {type.draftAndPublish && id !== null && !hasBar && <StateBadge publishedAt={publishedAt} />}
         </Group>
         <Text size="sm" c="dimmed">
           {[
             id !== null && <span key="id">{words.content.entryId(id)}</span>,
             locale !== null && <span key="locale">{texts.locale(locale)}</span>,
-            createdAt !== null && !(may && isUnchanged(form.entry)) && (
+            createdAt !== null && !(hasBar && isUnchanged(form.entry)) && (
               <span key="created">
                 {texts.created} <Instant value={createdAt} /> {createdBy && texts.by(createdBy.name)}
               </span>
             ),
-            // where there is something to save, its bar says so
-            updatedAt !== null && !may && (
+            // where there is a bar, it says so
+            updatedAt !== null && !hasBar && (
               <span key="updated">
                 {texts.updated} <Instant value={updatedAt} /> {updatedBy && texts.by(updatedBy.name)}
               </span>
@@ -119,7 +123,7 @@ const EntryEditor = ({ type, entry, other }: EntryEditorProps) => {
         </Text>
       </div>
       {readOnly !== null && <Alert variant="light">{readOnly}</Alert>}
-      {may && <SaveBar type={type} form={form} dispatch={dispatch} other={other} />}
+      {hasBar && <SaveBar type={type} form={form} dispatch={dispatch} other={other} mayChange={mayChange} />}
       {own && (
         <Alert role="alert" color="red" variant="light" title={texts.refused}>
           {own.join(' ')}

@@ -17,6 +17,11 @@ const texts = words.content.bulk;
 
 type Action = 'publish' | 'unpublish' | 'delete';
 
+const mayPublish = ({ draftAndPublish, may }: Type): boolean => draftAndPublish && may.update && may.publish;
+
+/** Whether there is anything to choose entries for. */
+export const hasBulkActions = (type: Type): boolean => mayPublish(type) || type.may.delete;
+
 export const BulkBar = ({
   type,
   ids,
@@ -80,7 +85,7 @@ export const BulkBar = ({
         <Text size="sm" fw={600} role="status">
           {texts.selected(ids.length)}
         </Text>
-        {type.may.publish && type.draftAndPublish && (
+        {mayPublish(type) && (
           <>
             <Button size="xs" variant="default" disabled={isRunning} onClick={() => void run('publish')}>
               {texts.publish}

@@ -13,6 +13,7 @@ import { ButtonLink } from '../../../parts/links.js';
 import { Pages } from '../../../parts/Pages.js';
 import { Waiting } from '../../../parts/Waiting.js';
 import { useClient, useModel } from '../../../server/queries.js';
+import { useMayChange } from '../../../server/rights.js';
 import { useLocale } from '../../../shell/choices.js';
 import { usePageTitle } from '../../../shell/page-title.js';
 import { words } from '../../../words/index.js';
@@ -20,7 +21,7 @@ import { attributesOf, idOf } from '../form/fields.js';
 import { localeFor } from '../locales.js';
 import { pathOf } from '../requests.js';
 import { StateBadge } from '../StateBadge.js';
-import { BulkBar } from './BulkBar.js';
+import { BulkBar, hasBulkActions } from './BulkBar.js';
 import { Cell, isNumeric } from './Cell.js';
 import { useColumns } from './columns.js';
 import { Filters, SettledInput } from './Filters.js';
@@ -95,6 +96,9 @@ export const ListPage = ({ type, search }: { readonly type: Type; readonly searc
   const isNarrowed = state.q !== '' || state.where.length > 0 || state.state !== 'all';
   const shownColumns = useMemo(() => columns.flatMap((name) => attributeOf(type, name) ?? []), [columns, type]);
   const rows = data?.rows ?? [];
+  const newLocale = locale === 'all' ? localeFor(model, type, null) : locale;
+  const mayCreate = useMayChange(type, { id: null, locale: newLocale, createdBy: null })('create');
+  const canSelect = hasBulkActions(type);
   usePageTitle(collectiveName(type));
   return (
     <Stack gap="sm">
@@ -118,7 +122,7 @@ export const ListPage = ({ type, search }: { readonly type: Type; readonly searc
           >
             {texts.filters(state.where.length)}
           </Button>
-          {type.may.create && (
+          {mayCreate && (
             <ButtonLink
               size="xs"
               to={`/content/${nameOf(type)}/new` as string}
@@ -195,8 +199,8 @@ export const ListPage = ({ type, search }: { readonly type: Type; readonly searc
             </Button>
           </EmptyState>
         ) : (
-          <EmptyState title={texts.none(type.plural)} text={type.may.create ? texts.noneHint : texts.noneMayNot}>
-            {type.may.create && (
+          <EmptyState title={texts.none(type.plural)} text={mayCreate ? texts.noneHint : texts.noneMayNot}>
+            {mayCreate && (
               <ButtonLink
                 to={`/content/${nameOf(type)}/new` as string}
                 search={(locale === null ? {} : { locale }) as never}
@@ -211,17 +215,19 @@ export const ListPage = ({ type, search }: { readonly type: Type; readonly searc
           <Table verticalSpacing={6} highlightOnHover aria-busy={isPlaceholderData}>
             <Table.Thead>
               <Table.Tr>
-                <Table.Th w={36}>
-                  <Checkbox
-                    size="sm"
-                    aria-label={texts.selectAll}
-                    checked={rows.every(({ id }) => selected.has(id))}
-                    indeterminate={selected.size > 0 && !rows.every(({ id }) => selected.has(id))}
-                    onChange={({ currentTarget: { checked } }) =>
-                      setSelected(new Set(checked ? rows.map(({ id }) => id) : []))
-                    }
-                  />
-                </Table.Th>
+                {canSelect && (
+                  <Table.Th w={36}>
+                    <Checkbox
+                      size="sm"
+                      aria-label={texts.selectAll}
+                      checked={rows.every(({ id }) => selected.has(id))}
+                      indeterminate={selected.size > 0 && !rows.every(({ id }) => selected.has(id))}
+                      onChange={({ currentTarget: { checked } }) =>
+                        setSelected(new Set(checked ? rows.map(({ id }) => id) : []))
+                      }
+                    />
+                  </Table.Th>
+                )}
                 <SortHead name="id" label="id" sort={state.sort} isNumber onSort={(sort) => change(sorted(sort))} />
                 {shownColumns.map((attribute) =>
                   attribute.sortable ? (
@@ -244,16 +250,20 @@ export const ListPage = ({ type, search }: { readonly type: Type; readonly searc
             <Table.Tbody>
               {rows.map(({ id, values }) => (
                 <Table.Tr key={id} data-selected={selected.has(id) || undefined}>
-                  <Table.Td>
-                    <Checkbox
-                      size="sm"
-                      aria-label={texts.select(titleOf(type, id, values))}
-                      checked={selected.has(id)}
-                      onChange={() =>
-                        setSelected((it) => new Set(it.has(id) ? [...it].filter((other) => other !== id) : [...it, id]))
-                      }
-                    />
-                  </Table.Td>
+                  {canSelect && (
+                    <Table.Td>
+                      <Checkbox
+                        size="sm"
+                        aria-label={texts.select(titleOf(type, id, values))}
+                        checked={selected.has(id)}
+                        onChange={() =>
+                          setSelected(
+                            (it) => new Set(it.has(id) ? [...it].filter((other) => other !== id) : [...it, id]),
+                          )
+                        }
+                      />
+                    </Table.Td>
+                  )}
                   <Table.Td ta="right">
                     <EntryLink type={type} id={id} label={String(id)} title={titleOf(type, id, values)} />
                   </Table.Td>

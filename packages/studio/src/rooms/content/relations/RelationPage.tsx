@@ -1,11 +1,12 @@
 /** One relation of one entry, or of a component in it, with all the room there is: `/content/<plural>/<id>/<path>`. */
-import { Breadcrumbs, Stack, Text, Title } from '@mantine/core';
+import { Alert, Breadcrumbs, Stack, Text, Title } from '@mantine/core';
 import { useId, useReducer } from 'react';
 import { collectiveName, entryName } from '../../../model/entry-name.js';
 import { type Attribute, attributeOf, type Model, type Type, typeNamed, typeOf } from '../../../model/model.js';
 import { EmptyState } from '../../../parts/EmptyState.js';
 import { Waiting } from '../../../parts/Waiting.js';
 import { useModel } from '../../../server/queries.js';
+import { useMayChange } from '../../../server/rights.js';
 import { usePageTitle } from '../../../shell/page-title.js';
 import { PageFault } from '../../../shell/RouteFault.js';
 import { words } from '../../../words/index.js';
@@ -75,6 +76,8 @@ const RelationEditor = ({ type, id, path, attribute, entry, other }: RelationEdi
   const labelId = useId();
   const name = path.includes('/') ? `${path.split('/')[0]} › ${attribute.name}` : attribute.name;
   const field = fieldAt(form.values, path);
+  const mayChange = useMayChange(type, form.entry);
+  const may = mayChange(form.entry.id === null ? 'create' : 'update');
   const main = type.mainField === null ? undefined : form.entry.fields[type.mainField];
   const title = id === null ? type.displayName : entryName(type, id, main?.kind === 'scalar' ? main.value : null);
   usePageTitle(words.content.entry.page(texts.title(name, title), type.displayName, isDirty(form)));
@@ -89,7 +92,8 @@ const RelationEditor = ({ type, id, path, attribute, entry, other }: RelationEdi
       <Title order={1} id={labelId} style={brokenAnywhere}>
         {texts.title(name, title)}
       </Title>
-      <SaveBar type={type} form={form} dispatch={dispatch} other={other} />
+      <SaveBar type={type} form={form} dispatch={dispatch} other={other} mayChange={mayChange} />
+      {!may && <Alert variant="light">{words.content.entry.mayNot}</Alert>}
       {field?.kind === 'relation' ? (
         <RelationField
           attribute={attribute}
@@ -98,7 +102,7 @@ const RelationEditor = ({ type, id, path, attribute, entry, other }: RelationEdi
           path={path}
           field={field}
           onChange={(edit) => dispatch({ kind: 'set', path, field: { ...field, edit } })}
-          readOnly={attribute.mayWrite ? null : words.relations.readOnly}
+          readOnly={may && attribute.mayWrite ? null : words.relations.readOnly}
           faults={form.faults[path] ?? []}
           labelId={labelId}
           describedBy={undefined}

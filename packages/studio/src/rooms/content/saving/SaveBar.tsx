@@ -9,6 +9,7 @@ import { Confirm, type Question } from '../../../parts/Confirm.js';
 import { Fault } from '../../../parts/Fault.js';
 import { Instant } from '../../../parts/Instant.js';
 import { useModel } from '../../../server/queries.js';
+import type { useMayChange } from '../../../server/rights.js';
 import { words } from '../../../words/index.js';
 import { elementId } from '../fields/form-context.js';
 import { isUnchanged } from '../form/entry.js';
@@ -36,9 +37,18 @@ interface SaveBarProps {
   readonly form: EntryForm;
   readonly dispatch: Dispatch<FormAction>;
   readonly other: OtherLocale | null;
+  readonly mayChange: MayChange;
 }
 
-export const SaveBar = ({ type, form, dispatch, other }: SaveBarProps) => {
+type MayChange = ReturnType<typeof useMayChange>;
+
+const canDuplicate = (type: Type, mayChange: MayChange): boolean => type.kind !== 'single' && mayChange('create');
+
+/** Whether anything can be done with an entry whatever its form holds. */
+export const hasActions = (type: Type, mayChange: MayChange): boolean =>
+  mayChange('delete') || canDuplicate(type, mayChange);
+
+export const SaveBar = ({ type, form, dispatch, other, mayChange }: SaveBarProps) => {
   const model = useModel();
   const saving = useSaving(type, form, dispatch);
   const { entry } = form;
@@ -47,8 +57,10 @@ export const SaveBar = ({ type, form, dispatch, other }: SaveBarProps) => {
   const [question, setQuestion] = useState<Question | null>(null);
   const [isShown, setShown] = useState(false);
   const isNew = entry.id === null;
-  const may = isNew ? type.may.create : type.may.update;
+  const may = mayChange(isNew ? 'create' : 'update');
+  const mayPublish = type.draftAndPublish && may && mayChange('publish');
   const isDraft = type.draftAndPublish && entry.publishedAt === null;
+  const canUnpublish = mayPublish && !isDraft;
   const isBusy = saving.busy !== null;
   const canSave = may && !isBusy && (dirty || isNew);
   const save = (): void => {
@@ -86,7 +98,7 @@ export const SaveBar = ({ type, form, dispatch, other }: SaveBarProps) => {
           )}
         </Group>
         <Group gap="xs">
-          {(dirty || !isNew) && (
+          {may && (dirty || !isNew) && (
             // their room is kept, so that nothing moves when something is changed
             <Group gap="xs" className="save-pending" data-idle={!dirty || undefined}>
               <Button variant="subtle" size="sm" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
@@ -107,24 +119,22 @@ export const SaveBar = ({ type, form, dispatch, other }: SaveBarProps) => {
             </Group>
           )}
           {type.localized && <LocaleSwitch type={type} form={form} saving={saving} />}
-          <Button
-            variant={type.draftAndPublish && isDraft ? 'default' : 'filled'}
-            loading={saving.busy === 'save'}
-            disabled={!canSave}
-            onClick={save}
-          >
-            {type.draftAndPublish && isNew ? texts.saveDraft : texts.save}
-          </Button>
-          {type.draftAndPublish && (isDraft || isNew) && type.may.publish && (
+          {may && (
             <Button
-              loading={saving.busy === 'publish'}
-              disabled={!may || isBusy}
-              onClick={() => void saving.save('publish')}
+              variant={type.draftAndPublish && isDraft ? 'default' : 'filled'}
+              loading={saving.busy === 'save'}
+              disabled={!canSave}
+              onClick={save}
             >
+              {type.draftAndPublish && isNew ? texts.saveDraft : texts.save}
+            </Button>
+          )}
+          {mayPublish && (isDraft || isNew) && (
+            <Button loading={saving.busy === 'publish'} disabled={isBusy} onClick={() => void saving.save('publish')}>
               {texts.publish}
             </Button>
           )}
-          {!isNew && (
+          {!isNew && (canUnpublish || hasActions(type, mayChange)) && (
             <Menu position="bottom-end" withInitialFocusPlaceholder={false}>
               <Menu.Target>
                 <ActionIcon
@@ -137,15 +147,13 @@ export const SaveBar = ({ type, form, dispatch, other }: SaveBarProps) => {
                 </ActionIcon>
               </Menu.Target>
               <Menu.Dropdown>
-                {type.draftAndPublish && !isDraft && type.may.publish && (
-                  <Menu.Item onClick={() => void saving.unpublish()}>{texts.unpublish}</Menu.Item>
-                )}
-                {type.kind !== 'single' && type.may.create && (
+                {canUnpublish && <Menu.Item onClick={() => void saving.unpublish()}>{texts.unpublish}</Menu.Item>}
+                {canDuplicate(type, mayChange) && (
                   <Menu.Item leftSection={<IconCopy size={16} />} onClick={() => void saving.duplicate()}>
                     {texts.duplicate}
                   </Menu.Item>
                 )}
-                {type.may.delete && (
+                {mayChange('delete') && (
                   <Menu.Item color="red" leftSection={<IconTrash size={16} />} onClick={() => setQuestion(deletion)}>
                     {texts.delete}
                   </Menu.Item>

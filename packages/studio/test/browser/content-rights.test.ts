@@ -1,0 +1,128 @@
+/** What administrators see of content of which they may do little: nothing that the server would refuse. */
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { queryOf } from '../../../server/test/world/databases.js';
+import { accessible, oneDialect, type Person, settled, useStudio } from './studio.js';
+
+interface Permission {
+  readonly action: 'read' | 'create' | 'update' | 'delete' | 'publish';
+  readonly own?: true;
+  readonly locales?: readonly string[];
+}
+
+/** About articles. */
+const roles = {
+  writer: [
+    { action: 'read' },
+    { action: 'create' },
+    { action: 'update', own: true },
+    { action: 'delete', own: true },
+    { action: 'publish', own: true },
+  ],
+  translator: [{ action: 'read' }, { action: 'create', locales: ['de'] }, { action: 'update', locales: ['de'] }],
+  starter: [{ action: 'read' }, { action: 'create' }],
+  publisher: [{ action: 'read' }, { action: 'publish' }],
+  cleaner: [{ action: 'read' }, { action: 'publish' }, { action: 'delete' }],
+} as const satisfies Readonly<Record<string, readonly Permission[]>>;
+type Name = keyof typeof roles;
+const names = Object.keys(roles) as readonly Name[];
+const personOf = (name: Name): Person => ({ email: `${name}@example.org`, password: 'A-long-secret-1' });
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const refusal = 'You have permission to view this entry, but not to edit it.';
+
+describe.each(oneDialect)('few permissions on %s', (dialect) => {
+  const studio = useStudio(dialect);
+
+  const run = (text: string) => queryOf({ db: { dialect: { name: dialect } }, env: studio.env }, text);
+  const next = async (table: string): Promise<number> =>
+    Number((await run(`select max(id) as id from ${table}`))[0]!['id']) + 1;
+  const addRole = async (name: Name): Promise<void> => {
+    const role = await next('admin_roles');
+    await run(`insert into admin_roles (id, name, code) values (${role}, '${name}', '${name}')`);
+    for (const { action, own, locales = null } of roles[name] as readonly Permission[]) {
+      const id = await next('admin_permissions');
+      const properties = JSON.stringify({ fields: ['title', 'related'], locales });
+      await run(`insert into admin_permissions (id, action, subject, properties, conditions) values
+        (${id}, 'plugin::content-manager.explorer.${action}', 'api::article.article', '${properties}',
+        '${own ? '["admin::is-creator"]' : '[]'}')`);
+      await run(`insert into admin_permissions_role_links (permission_id, role_id, permission_order)
+        values (${id}, ${role}, 1)`);
+    }
+  };
+  /** An address in the browser of somebody with this role. */
+  const open = async (name: Name, address: string): Promise<Page> =>
+    (await studio.visitor({ as: personOf(name) })).open(address);
+
+  // all at once: the server keeps what it has read of roles for a moment
+  beforeAll(async () => {
+    for (const name of names) await addRole(name);
+    for (const name of names) {
+      const { email, password } = personOf(name);
+      const own = ['--email', email, '--password', password, '--firstname', name, '--lastname', 'Writer'];
+      studio.command('admin', 'create', ...own, '--role', name);
+    }
+  });
+
+  it('an entry that is not their own is only shown to those who may change their own', async () => {
+    const page = await open('writer', '/content/articles/1');
+    await page.getByText(refusal).waitFor();
+    for (const name of ['Save', 'Publish', 'Discard']) expect(await button(page, name).count()).toBe(0);
+    const title = page.getByRole('textbox', { name: 'title', exact: true });
+    expect(await title.getAttribute('readonly')).not.toBeNull();
+    await accessible(page);
+    await button(page, 'More actions').click();
+    expect(await page.getByRole('menuitem').allInnerTexts()).toEqual(['Duplicate']);
+
+    await page.goto('/studio/content/articles/new');
+    await title.fill('Their own');
+    await button(page, 'Publish').click();
+    await page.waitForURL(/articles\/\d+$/);
+    await title.fill('Their own, changed');
+    await button(page, 'Save').click();
+    await page.getByText(/^Saved\./).waitFor();
+    await button(page, 'More actions').click();
+    expect(await page.getByRole('menuitem').allInnerTexts()).toEqual(['Unpublish', 'Duplicate', 'Delete']);
+  });
+
+  it('an entry in a locale that they may not change leads to the one in theirs', async () => {
+    const data = { title: 'Nur auf Deutsch', locale: 'de' };
+    const { status } = await studio.send('POST', '/api/articles/2/localizations', data);
+    expect(status).toBe(200);
+    const page = await open('translator', '/content/articles/2');
+    await page.getByText(refusal).waitFor();
+    // a copy would be in its locale
+    for (const name of ['Save', 'More actions']) expect(await button(page, name).count()).toBe(0);
+    await page.getByRole('button', { name: /^English/ }).click();
+    await page.getByRole('menuitem', { name: /^German/ }).click();
+    await button(page, 'Save').waitFor();
+    await button(page, 'More actions').waitFor();
+    await page.goto('/studio/content/articles?locale=en');
+    await page.getByRole('link', { name: /^2: / }).waitFor();
+    expect(await page.getByRole('link', { name: 'New Article' }).count()).toBe(0);
+    await page.goto('/studio/content/articles?locale=de');
+    await page.getByRole('link', { name: 'New Article' }).waitFor();
+  });
+
+  it('the page of a list is only shown to those who may create entries, but not change them', async () => {
+    const page = await open('starter', '/content/articles/1/related');
+    await page.getByText(refusal).waitFor();
+    // a copy is theirs to create
+    await button(page, 'More actions').waitFor();
+    expect(await page.getByRole('combobox', { name: 'Add Article' }).count()).toBe(0);
+    expect(await button(page, 'Save').count()).toBe(0);
+  });
+
+  it('entries are chosen in a list only for what can be done with them', async () => {
+    const page = await open('publisher', '/content/articles');
+    await page.getByRole('link', { name: /^1: / }).waitFor();
+    // publishing is a change
+    expect(await page.getByRole('checkbox').count()).toBe(0);
+
+    const other = await open('cleaner', '/content/articles');
+    await other.getByRole('checkbox', { name: 'Select Slack Water' }).check();
+    await settled(other);
+    const bar = other.getByRole('region', { name: 'Actions for the selected entries' });
+    expect(await bar.getByRole('button').allInnerTexts()).toEqual(['Delete', 'Clear selection']);
+  });
+});
