@@ -9,6 +9,7 @@ interface MayButtonProps extends ButtonProps {
   readonly onClick: (event: MouseEvent<HTMLButtonElement>) => void;
   readonly children: ReactNode;
   readonly 'aria-label'?: string;
+  readonly id?: string;
   readonly ref?: Ref<HTMLButtonElement>;
 }
 

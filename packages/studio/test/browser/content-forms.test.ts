@@ -307,11 +307,19 @@ describe.each(oneDialect)('forms on %s', (dialect) => {
     const files = page.getByRole('group', { name: 'pictures' });
     await files.getByRole('link', { name: 'two.png' }).waitFor();
     await files.getByRole('link', { name: 'thumbnail' }).first().waitFor();
+    const focused = (): Promise<string | null> =>
+      page.evaluate(() => document.activeElement?.ariaLabel ?? document.activeElement?.textContent ?? null);
+    // in place of the button that is disabled at an end, or gone
     await files.getByRole('button', { name: 'Move two.png forward' }).click();
+    await expect.poll(focused).toBe('Move two.png back');
     await save(page);
     const { pictures } = (await stored(studio, id)) as { pictures: { data: { attributes: { name: string } }[] } };
     expect(pictures.data.map((it) => it.attributes.name)).toEqual(['two.png', 'one.png']);
     await studio.keep(page, 'content-media');
+    await files.getByRole('button', { name: 'Remove two.png' }).click();
+    await expect.poll(focused).toBe('Remove one.png');
+    await files.getByRole('button', { name: 'Remove one.png' }).click();
+    await expect.poll(focused).toBe('Choose for pictures');
   });
 
   it('picks a file of the library by search, and takes it away again', async () => {

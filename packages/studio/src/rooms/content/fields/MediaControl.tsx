@@ -6,6 +6,7 @@ import { IconChevronLeft, IconChevronRight, IconGripVertical, IconUpload, IconX 
 import { lazy, Suspense, useMemo, useRef, useState } from 'react';
 import type { Attribute } from '../../../model/model.js';
 import { ByteSize, byteSize } from '../../../parts/ByteSize.js';
+import { useFocusNext } from '../../../parts/focus-next.js';
 import { MayButton } from '../../../parts/MayButton.js';
 import { DropZone } from '../../../parts/media/DropZone.js';
 import {
@@ -75,6 +76,18 @@ export const MediaControl = ({ attribute, path, field: { files }, onChange, read
     set([...rest.slice(0, to), file, ...rest.slice(to)]);
   };
   const ids = useMemo(() => files.map(({ id }) => id), [files]);
+  const focusNext = useFocusNext();
+  const moveByButton = (id: number, to: number, button: string): void => {
+    // at an end, the button that was pressed is disabled
+    focusNext.current = [button, 'earlier', 'later'].map((it) => buttonId(path, id, it));
+    move(id, to);
+  };
+  const remove = (id: number): void => {
+    const place = ids.indexOf(id);
+    const neighbour = ids[place + 1] ?? ids[place - 1];
+    focusNext.current = [neighbour === undefined ? elementId(path, 'pick') : buttonId(path, neighbour, 'remove')];
+    set(files.filter((it) => it.id !== id));
+  };
   const accept = acceptOf(kinds);
   const mayUpload = rights.create && !readOnly;
   return (
@@ -102,11 +115,12 @@ export const MediaControl = ({ attribute, path, field: { files }, onChange, read
                   <FileCard
                     key={file.id}
                     file={file}
+                    path={path}
                     place={place}
                     count={files.length}
                     readOnly={readOnly}
-                    onMove={(to) => move(file.id, to)}
-                    onRemove={() => set(files.filter((it) => it.id !== file.id))}
+                    onMove={(to, button) => moveByButton(file.id, to, button)}
+                    onRemove={() => remove(file.id)}
                   />
                 ))}
               </ul>
@@ -114,6 +128,7 @@ export const MediaControl = ({ attribute, path, field: { files }, onChange, read
             {!readOnly && (
               <Group gap="xs" mt="xs">
                 <MayButton
+                  id={elementId(path, 'pick')}
                   size="xs"
                   variant="default"
                   may={rights.read}
@@ -171,16 +186,20 @@ export const MediaControl = ({ attribute, path, field: { files }, onChange, read
   );
 };
 
+const buttonId = (path: FieldPath, id: number, button: string): string => elementId(path, `${button}-${id}`);
+
 interface FileCardProps {
   readonly file: MediaFile;
+  /** Of the attribute. */
+  readonly path: FieldPath;
   readonly place: number;
   readonly count: number;
   readonly readOnly: boolean;
-  readonly onMove: (to: number) => void;
+  readonly onMove: (to: number, button: string) => void;
   readonly onRemove: () => void;
 }
 
-const FileCard = ({ file, place, count, readOnly, onMove, onRemove }: FileCardProps) => {
+const FileCard = ({ file, path, place, count, readOnly, onMove, onRemove }: FileCardProps) => {
   const { setNodeRef, transform, transition, attributes, listeners, setActivatorNodeRef } = useSortable({
     id: file.id,
     disabled: readOnly || count < 2,
@@ -232,28 +251,37 @@ const FileCard = ({ file, place, count, readOnly, onMove, onRemove }: FileCardPr
                 <IconGripVertical size={14} />
               </ActionIcon>
               <ActionIcon
+                id={buttonId(path, file.id, 'earlier')}
                 variant="subtle"
                 color="gray"
                 size="sm"
                 aria-label={texts.earlier(file.name)}
                 disabled={place === 0}
-                onClick={() => onMove(place - 1)}
+                onClick={() => onMove(place - 1, 'earlier')}
               >
                 <IconChevronLeft size={14} />
               </ActionIcon>
               <ActionIcon
+                id={buttonId(path, file.id, 'later')}
                 variant="subtle"
                 color="gray"
                 size="sm"
                 aria-label={texts.later(file.name)}
                 disabled={place === count - 1}
-                onClick={() => onMove(place + 1)}
+                onClick={() => onMove(place + 1, 'later')}
               >
                 <IconChevronRight size={14} />
               </ActionIcon>
             </>
           )}
-          <ActionIcon variant="subtle" color="gray" size="sm" aria-label={texts.remove(file.name)} onClick={onRemove}>
+          <ActionIcon
+            id={buttonId(path, file.id, 'remove')}
+            variant="subtle"
+            color="gray"
+            size="sm"
+            aria-label={texts.remove(file.name)}
+            onClick={onRemove}
+          >
             <IconX size={14} />
           </ActionIcon>
         </Group>

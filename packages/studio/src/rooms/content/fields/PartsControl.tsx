@@ -15,6 +15,7 @@ import {
 } from '@tabler/icons-react';
 import { memo, use, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { type Attribute, type Model, type Type, typeOf } from '../../../model/model.js';
+import { useFocusNext } from '../../../parts/focus-next.js';
 import { useClient } from '../../../server/queries.js';
 import { words } from '../../../words/index.js';
 import { isSinglePart } from '../form/body.js';
@@ -54,8 +55,7 @@ export const PartsControl = ({ attribute, path, field: { parts }, onChange, read
     () => new Set(parts.length <= OPEN_MAX ? parts.map(({ key }) => key) : []),
   );
   const [said, say] = useState('');
-  /** Ids of elements, of which the first that is there gets the focus. */
-  const focusNext = useRef<readonly string[]>([]);
+  const focusNext = useFocusNext();
 
   // a fault is never hidden in something that is collapsed
   useEffect(() => {
@@ -78,16 +78,6 @@ export const PartsControl = ({ attribute, path, field: { parts }, onChange, read
       setOpen((it) => new Set([...it, ...renamed.flatMap(([was = '', key = '']) => (it.has(was) ? [key] : []))]));
   }, [parts]);
 
-  // the element that was focused has moved or is new
-  useEffect(() => {
-    const ids = focusNext.current;
-    focusNext.current = [];
-    ids
-      .map((it) => document.getElementById(it))
-      .find((it) => it !== null)
-      ?.focus();
-  });
-
   // parts call these with their keys, so that they stay the same functions and no other part is drawn again
   const now = useRef({ parts, onChange });
   now.current = { parts, onChange };
@@ -105,7 +95,7 @@ export const PartsControl = ({ attribute, path, field: { parts }, onChange, read
       say(texts.moved(next.findIndex((it) => it.key === key) + 1, next.length));
       set(next);
     },
-    [set],
+    [set, focusNext],
   );
   const remove = useCallback(
     (key: string) => {
@@ -116,7 +106,7 @@ export const PartsControl = ({ attribute, path, field: { parts }, onChange, read
       say(texts.removed);
       set(next);
     },
-    [set, path],
+    [set, path, focusNext],
   );
   const insert = useCallback(
     (part: Part, place: number) => {
@@ -124,7 +114,7 @@ export const PartsControl = ({ attribute, path, field: { parts }, onChange, read
       focusNext.current = [elementId(`${path}/${part.key}`, 'open')];
       set(withPart(now.current.parts, place, part));
     },
-    [set, path],
+    [set, path, focusNext],
   );
   const copy = useCallback(
     (key: string) => {
