@@ -140,6 +140,30 @@ describe.each(oneDialect)('relations of every kind on %s', (dialect) => {
     expect(cleared.attributes['about'] ?? null).toBeNull();
   });
 
+  it('the entry of a single type is picked, and entries of every locale for an entry without one', async () => {
+    const translated = await studio.send('POST', `/api/articles/${articles[0]}/localizations`, {
+      title: 'Stauwasser',
+      locale: 'de',
+    });
+    expect(translated.status).toBe(200);
+    const { id } = await send(studio, 'POST', 'exhibits', { name: 'Fourth' });
+    const page = await open(`/content/exhibits/${id}`);
+    const things = page.getByRole('group', { name: 'things', exact: true });
+    const add = async (type: string, text: string): Promise<void> => {
+      await things.getByRole('combobox', { name: 'Content type' }).click();
+      await page.getByRole('option', { name: type, exact: true }).click();
+      await pick(page, things.getByRole('combobox', { name: 'Add an entry' }), text, new RegExp(text));
+    };
+    await add('Homepage', 'Kedge');
+    await add('Article', 'Stauwasser');
+    await save(page);
+    const { attributes } = await send(studio, 'GET', `exhibits/${id}?populate[things]=true`);
+    expect((attributes['things'] as Values[]).map((it) => it['__type'])).toEqual([
+      'api::homepage.homepage',
+      'api::article.article',
+    ]);
+  });
+
   it('whose an entry is that is taken from another one is said before it is saved', async () => {
     const page = await open('/content/exhibits/1');
     const picker = page.getByRole('combobox', { name: 'Add Piece' });

@@ -1,10 +1,10 @@
 /** Where a relation list is read: in windows from the server, or from the component that was read whole with its entry. */
-import { encodeQuery } from 'dovetail-client';
+import { DovetailError, encodeQuery } from 'dovetail-client';
 import { entryName } from '../../../model/entry-name.js';
 import { type Attribute, attributeOf, type Model, type Type, typeOf } from '../../../model/model.js';
 import type { ApiClient } from '../../../server/clients.js';
 import type { FieldPath } from '../form/fields.js';
-import { pathOf } from '../requests.js';
+import { getEntry, pathOf } from '../requests.js';
 import { type RelatedRow, versionOf } from './relation-edit.js';
 
 /** The most rows that the server sends at once. */
@@ -163,11 +163,13 @@ export const searchTargets = async (
   locale: string | null,
   signal?: AbortSignal,
 ): Promise<readonly RelatedRow[]> => {
+  if (target.kind === 'single') return searchSingle(client, model, target, text, locale, signal);
   const query = {
     fields: rowFields(target),
     publicationState: 'preview',
     pagination: { pageSize: 20 },
-    ...(target.localized && locale !== null ? { locale } : {}),
+    // an entry without a locale is related to entries in any
+    ...(target.localized ? { locale: locale ?? 'all' } : {}),
     ...(text === '' ? {} : { filters: searchFilters(target, text) }),
     ...(mainAttribute(target)?.sortable ? { sort: `${target.mainField}:asc` } : {}),
   };
@@ -179,6 +181,30 @@ export const searchTargets = async (
   });
   const rows = Array.isArray(body) ? body : (body as { readonly data: readonly unknown[] }).data;
   return rows.map((row) => relatedRow(target, target.uid, row));
+};
+
+/** Its only entry, if there is one and its name has the text. */
+const searchSingle = async (
+  client: ApiClient,
+  model: Model,
+  target: Type,
+  text: string,
+  locale: string | null,
+  signal?: AbortSignal,
+): Promise<readonly RelatedRow[]> => {
+  const query = {
+    fields: rowFields(target),
+    publicationState: 'preview',
+    ...(target.localized && locale !== null ? { locale } : {}),
+  };
+  try {
+    const { data } = await getEntry(client, model, target, null, query, signal);
+    const row = relatedRow(target, target.uid, data);
+    return titleOf(row).toLowerCase().includes(text.toLowerCase()) ? [row] : [];
+  } catch (fault) {
+    if (fault instanceof DovetailError && fault.status === 404) return [];
+    throw fault;
+  }
 };
 
 const mainAttribute = (type: Type): Attribute | null =>
