@@ -140,6 +140,40 @@ describe.each(oneDialect)('relations of every kind on %s', (dialect) => {
     expect(cleared.attributes['about'] ?? null).toBeNull();
   });
 
+  it('the focus stays in a polymorphic list when an entry comes to an end of it or goes, and each entry can be opened', async () => {
+    const { id } = await send(studio, 'POST', 'exhibits', {
+      name: 'Third',
+      things: [1, 2, 3].map((it) => ({ id: it, __type: 'api::author.author' })),
+    });
+    const page = await open(`/content/exhibits/${id}`);
+    const things = page.getByRole('group', { name: 'things', exact: true });
+    const names = async (): Promise<readonly string[]> =>
+      (await things.getByRole('listitem').allInnerTexts()).map((it) => it.split('\n')[0]!);
+    const [first = '', second = '', third = ''] = await names();
+    const focused = (): Promise<string | null> => page.evaluate(() => document.activeElement?.ariaLabel ?? null);
+    const press = async (name: string): Promise<void> => {
+      await things.getByRole('button', { name, exact: true }).focus();
+      await page.keyboard.press('Enter');
+    };
+    const status = things.getByRole('status');
+    await press(`Move ${second} up`);
+    await expect.poll(focused).toBe(`Move ${second} down`);
+    await expect.poll(() => status.innerText()).toBe(`${second} is now at position 1 of 3.`);
+    await press(`Remove ${first}`);
+    await expect.poll(focused).toBe(`Remove ${third}`);
+    await press(`Remove ${third}`);
+    await expect.poll(focused).toBe(`Remove ${second}`);
+    expect(await things.getByRole('link', { name: `Open ${second}` }).getAttribute('href')).toMatch(/authors\/2$/);
+    await things.getByRole('combobox', { name: 'Content type' }).click();
+    await page.getByRole('option', { name: 'Author', exact: true }).click();
+    await pick(page, things.getByRole('combobox', { name: 'Add an entry' }), second, new RegExp(second));
+    await expect.poll(() => status.innerText()).toBe(`${second} is already in the list, at position 1.`);
+    await press(`Remove ${second}`);
+    const type = things.getByRole('combobox', { name: 'Content type' });
+    await expect.poll(() => type.evaluate((it) => it === document.activeElement)).toBe(true);
+    await accessible(page);
+  });
+
   it('the entry of a single type is picked, and entries of every locale for an entry without one', async () => {
     const translated = await studio.send('POST', `/api/articles/${articles[0]}/localizations`, {
       title: 'Stauwasser',
