@@ -1,4 +1,5 @@
 /** Whether the administrator who is signed in has a permission of v4's administration. The server decides again. */
+import { useCallback } from 'react';
 import type { Type } from '../model/model.js';
 import { type Me, useMe } from './queries.js';
 
@@ -38,7 +39,13 @@ interface Bounded {
 }
 
 /** Whether a change of one entry is theirs to make: the model only says that there are entries of the type that they may change. */
-export const mayChange = (me: Me | null | undefined, type: Type, change: Change, entry: Bounded): boolean => {
+export const mayChange = (
+  me: Me | null | undefined,
+  type: Type,
+  change: Change,
+  entry: Bounded,
+  attribute?: string,
+): boolean => {
   if (!type.may[change]) return false;
   // the public has neither conditions nor locales
   if (me == null || me.isSuperAdmin) return true;
@@ -49,12 +56,16 @@ export const mayChange = (me: Me | null | undefined, type: Type, change: Change,
       it.action === `plugin::content-manager.explorer.${change}` &&
       it.subject === type.uid &&
       it.conditions.every((name) => name === IS_CREATOR && isOwn) &&
+      (attribute === undefined ||
+        it.fields === null ||
+        // of components, permissions name what is inside
+        it.fields.some((name) => name.split('.')[0] === attribute)) &&
       (!type.localized || it.locales === null || (entry.locale !== null && it.locales.includes(entry.locale))),
   );
 };
 
-/** `may('update')`; as the model says until it is known whose the entry is. */
-export const useMayChange = (type: Type, entry: Bounded): ((change: Change) => boolean) => {
+/** `may('update')`, or of one attribute `may('update', 'title')`; as the model says until it is known who asks. */
+export const useMayChange = (type: Type, entry: Bounded): ((change: Change, attribute?: string) => boolean) => {
   const me = useMe();
-  return (change) => mayChange(me, type, change, entry);
+  return useCallback((change, attribute) => mayChange(me, type, change, entry, attribute), [me, type, entry]);
 };

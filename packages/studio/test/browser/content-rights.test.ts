@@ -8,6 +8,7 @@ interface Permission {
   readonly action: 'read' | 'create' | 'update' | 'delete' | 'publish';
   readonly own?: true;
   readonly locales?: readonly string[];
+  readonly fields?: readonly string[];
 }
 
 /** About articles. */
@@ -21,6 +22,7 @@ const roles = {
   ],
   translator: [{ action: 'read' }, { action: 'create', locales: ['de'] }, { action: 'update', locales: ['de'] }],
   starter: [{ action: 'read' }, { action: 'create' }],
+  titler: [{ action: 'read' }, { action: 'create' }, { action: 'update', fields: ['title'] }],
   publisher: [{ action: 'read' }, { action: 'publish' }],
   cleaner: [{ action: 'read' }, { action: 'publish' }, { action: 'delete' }],
 } as const satisfies Readonly<Record<string, readonly Permission[]>>;
@@ -40,9 +42,9 @@ describe.each(oneDialect)('few permissions on %s', (dialect) => {
   const addRole = async (name: Name): Promise<void> => {
     const role = await next('admin_roles');
     await run(`insert into admin_roles (id, name, code) values (${role}, '${name}', '${name}')`);
-    for (const { action, own, locales = null } of roles[name] as readonly Permission[]) {
+    for (const { action, own, locales = null, fields = ['title', 'related'] } of roles[name] as readonly Permission[]) {
       const id = await next('admin_permissions');
-      const properties = JSON.stringify({ fields: ['title', 'related'], locales });
+      const properties = JSON.stringify({ fields, locales });
       await run(`insert into admin_permissions (id, action, subject, properties, conditions) values
         (${id}, 'plugin::content-manager.explorer.${action}', 'api::article.article', '${properties}',
         '${own ? '["admin::is-creator"]' : '[]'}')`);
@@ -111,6 +113,21 @@ describe.each(oneDialect)('few permissions on %s', (dialect) => {
     await button(page, 'More actions').waitFor();
     expect(await page.getByRole('combobox', { name: 'Add Article' }).count()).toBe(0);
     expect(await button(page, 'Save').count()).toBe(0);
+  });
+
+  it('what may be set in a new entry only is shown in others', async () => {
+    const page = await open('titler', '/content/articles/new');
+    const add = page.getByRole('combobox', { name: 'Add Article' });
+    await add.waitFor();
+    await page.goto('/studio/content/articles/1');
+    await button(page, 'Save').waitFor();
+    await settled(page);
+    expect(await page.getByRole('textbox', { name: 'title', exact: true }).getAttribute('readonly')).toBeNull();
+    expect(await add.count()).toBe(0);
+    await page.goto('/studio/content/articles/1/related');
+    await button(page, 'Save').waitFor();
+    await settled(page);
+    expect(await add.count()).toBe(0);
   });
 
   it('entries are chosen in a list only for what can be done with them', async () => {

@@ -75,8 +75,16 @@ const EntryEditor = ({ type, entry, other }: EntryEditorProps) => {
   const hasBar = may || (id !== null && (type.localized || hasActions(type, mayChange)));
   const readOnly = may ? null : id === null ? texts.mayNotCreate : texts.mayNot;
   const facts: FormFacts = useMemo(
-    () => ({ model, type, id, locale, readOnly, dispatch }),
-    [model, type, id, locale, readOnly],
+    () => ({
+      model,
+      type,
+      id,
+      locale,
+      readOnly,
+      mayWrite: (name) => mayChange(id === null ? 'create' : 'update', name),
+      dispatch,
+    }),
+    [model, type, id, locale, readOnly, mayChange],
   );
   const marks = useMemo(() => ({ faults: form.faults, conflicts: form.conflicts }), [form.faults, form.conflicts]);
   // who makes a new entry begins to write

@@ -28,11 +28,15 @@ interface FieldViewProps {
 }
 
 export const FieldView = memo(({ attribute, owner, path, field, target }: FieldViewProps) => {
-  const { type, id, locale, readOnly: why, dispatch } = useForm();
+  const { type, id, locale, readOnly: why, mayWrite, dispatch } = useForm();
   const { faults, conflicts } = use(MarksContext);
   const messages = faults[path];
   const isConflict = conflicts.includes(path);
-  const readOnly = why ?? (attribute.mayWrite ? null : texts.notWritable(attribute.lockedBy));
+  const readOnly =
+    why ??
+    (attribute.mayWrite && (path.includes('/') || mayWrite(attribute.name))
+      ? null
+      : texts.notWritable(attribute.lockedBy));
   const change = useCallback((next: Field) => dispatch({ kind: 'set', path, field: next }), [dispatch, path]);
 
   const hints = hintsOf(attribute, owner, field);

@@ -14,6 +14,8 @@ export interface FormFacts {
   readonly locale: string | null;
   /** Why nothing can be changed, if so. */
   readonly readOnly: string | null;
+  /** Whether this entry's attribute may be changed: some may be set in a new entry only. */
+  readonly mayWrite: (attribute: string) => boolean;
   readonly dispatch: Dispatch<FormAction>;
 }
 

@@ -77,7 +77,9 @@ const RelationEditor = ({ type, id, path, attribute, entry, other }: RelationEdi
   const name = path.includes('/') ? `${path.split('/')[0]} › ${attribute.name}` : attribute.name;
   const field = fieldAt(form.values, path);
   const mayChange = useMayChange(type, form.entry);
-  const may = mayChange(form.entry.id === null ? 'create' : 'update');
+  const change = form.entry.id === null ? 'create' : 'update';
+  const may = mayChange(change);
+  const mayWrite = mayChange(change, path.split('/')[0]);
   const main = type.mainField === null ? undefined : form.entry.fields[type.mainField];
   const title = id === null ? type.displayName : entryName(type, id, main?.kind === 'scalar' ? main.value : null);
   usePageTitle(words.content.entry.page(texts.title(name, title), type.displayName, isDirty(form)));
@@ -102,7 +104,7 @@ const RelationEditor = ({ type, id, path, attribute, entry, other }: RelationEdi
           path={path}
           field={field}
           onChange={(edit) => dispatch({ kind: 'set', path, field: { ...field, edit } })}
-          readOnly={may && attribute.mayWrite ? null : words.relations.readOnly}
+          readOnly={mayWrite && attribute.mayWrite ? null : words.relations.readOnly}
           faults={form.faults[path] ?? []}
           labelId={labelId}
           describedBy={undefined}
