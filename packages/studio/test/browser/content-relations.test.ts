@@ -198,6 +198,24 @@ describe.each(oneDialect)('relations of every kind on %s', (dialect) => {
     ]);
   });
 
+  it('which entry of a polymorphic list was deleted meanwhile is told by the number that the server names', async () => {
+    const piece = await send(studio, 'POST', 'pieces', { name: 'Buoy' });
+    const things = [piece, { id: 1 }].map(({ id }, i) => ({
+      id,
+      __type: i === 0 ? 'api::piece.piece' : 'api::author.author',
+    }));
+    const { id } = await send(studio, 'POST', 'exhibits', { name: 'Fifth', things });
+    const page = await open(`/content/exhibits/${id}`);
+    const list = page.getByRole('group', { name: 'things', exact: true });
+    await list.getByRole('button', { name: 'Move Buoy down' }).click();
+    await studio.send('DELETE', `/api/pieces/${piece.id}`);
+    await page.keyboard.press('Control+s');
+    await page.getByText(`do not exist: things ${piece.id}`).first().waitFor();
+    await list.getByRole('listitem').filter({ hasText: 'Buoy' }).getByText(`No. ${piece.id}`).waitFor();
+    await list.getByRole('button', { name: 'Remove Buoy' }).click();
+    await save(page);
+  });
+
   it('whose an entry is that is taken from another one is said before it is saved', async () => {
     const page = await open('/content/exhibits/1');
     const picker = page.getByRole('combobox', { name: 'Add Piece' });

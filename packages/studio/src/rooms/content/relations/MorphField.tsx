@@ -24,6 +24,7 @@ export const MorphField = ({
   field,
   onChange,
   readOnly,
+  faults,
   labelId,
   describedBy,
 }: RelationFieldProps) => {
@@ -87,6 +88,12 @@ export const MorphField = ({
                 <Text size="xs" c="dimmed">
                   {type?.displayName ?? row.type}
                 </Text>
+                {faults.length > 0 && (
+                  // the server names the entries that do not exist any more by their ids
+                  <Text size="xs" c="dimmed">
+                    {words.content.entryId(row.id)}
+                  </Text>
+                )}
                 <EntryState row={row} type={type} />
                 {to !== null && (
                   <EntryLink to={to} aria-label={texts.open(titleOf(row))} c="dimmed" lh={1}>
