@@ -127,8 +127,6 @@ const refuseUnfit = (unfit: readonly UnfitSecret[]): void => {
   );
 };
 
-/** `A, B and C`. */
-
 /** Appends to the file, whose last line may lack a line break. A new file is readable only by its owner. */
 const append = (file: string, lines: string): void => {
   const before = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '';

@@ -62,7 +62,7 @@ export const condition = (filter: PlanFilter, alias: string, dialect: Dialect): 
       const { step } = filter;
       const source = joinTarget(step, link, target);
       const conditions = stepConditions(step, link, target, dialect);
-      // for all owners at once an index of lists can only be read as a whole: one of the targets finds the few that match
+      // this is asked of all owners at once, so the index of lists could only be scanned: better begin with the targets that match
       const ofAll = stepConditions({ ...step, path: { ...step.path, hasListIndex: false } }, link, target, dialect);
       const some = sql`${column(alias, 'id')} in (select ${column(link, step.path.from)} from ${source}${all([...guardSome(link, dialect), ...guardSome(target, dialect), ...guardExpensive(filter.member, target, dialect), ...ofAll, condition(filter.member, target, dialect)])})`;
       if (!filter.orNone) return some;

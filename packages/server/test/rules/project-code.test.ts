@@ -1048,7 +1048,7 @@ Let such errors through, or do without what is not here. Where access does not d
     expect(findCode(dir, running).find((it) => it.file === file)?.kind).toBe(expected);
   });
 
-  it('the lines in which code goes on after errors are named, and none of those that let them through', () => {
+  it('the lines on which code goes on after errors are named, and none of those that let them through', () => {
     writeFiles(dir, {
       'src/api/book/services/own.js': `module.exports = {
   owns: () => strapi.db.connection('x'),

@@ -204,7 +204,7 @@ const insertRows = async (
       continue;
     }
     const known = places.get(read.table);
-    if (!known) throw fail(`there is no table ${read.table} on line 1`);
+    if (!known) throw fail(`there is no table ${read.table} in line 1`);
     batch.push({ line: line.number, row: newRow(known.table, read.row, later.get(read.table)!, deferred, fail) });
     rows += 1;
     progress.count(rows);
@@ -260,7 +260,7 @@ const newRow = (
   fail: Fail,
 ): NewRow => {
   for (const key of given.keys())
-    if (!columns.some((it) => it.name === key)) throw fail(`there is no column ${name}.${key} on line 1`);
+    if (!columns.some((it) => it.name === key)) throw fail(`there is no column ${name}.${key} in line 1`);
   const valueFor = (column: TransferTable['columns'][number]): DbValue => {
     const written = given.get(column.name) ?? null;
     const value = imported(column.kind, written);

@@ -44,7 +44,7 @@ export interface CodeFile {
   readonly ignored: boolean;
   /** What it uses of v4 that is not here; of a file that does not run, only what may be why. */
   readonly absent: readonly AbsentUse[];
-  /** Of a guard that would run otherwise: the lines in which it may catch the errors of that, and go on. */
+  /** Of a guard that would run otherwise: the lines on which it may catch the errors of that, and go on. */
   readonly caught?: readonly number[];
 }
 
@@ -194,7 +194,7 @@ export const findCode = (
     if (![...names, ...others].some((file) => covers(name, file)))
       throw new StartFault(`project.acceptCode: no code file matches "${name}"${orNearest(name, names)}`);
   const isAccepted = (file: string): boolean => accepting.some((name) => covers(name, file));
-  /** The lines in which it goes on where it uses what is not here; none if it is no guard. */
+  /** The lines on which it goes on after errors of what is not here; none if it is no guard. */
   const caughtIn = (file: string, place: string, source: string, absent: readonly AbsentUse[]): readonly number[] =>
     absent.some(mayBeCaught) && mayGuardFile.test(place) && !isAccepted(file)
       ? catchingLines(codeTexts(source).code)

@@ -7,6 +7,7 @@ import { lazy, Suspense, useMemo, useRef, useState } from 'react';
 import type { Attribute } from '../../../model/model.js';
 import { ByteSize, byteSize } from '../../../parts/ByteSize.js';
 import { useFocusNext } from '../../../parts/focus-next.js';
+import { IconButton } from '../../../parts/IconButton.js';
 import { MayButton } from '../../../parts/MayButton.js';
 import { DropZone } from '../../../parts/media/DropZone.js';
 import {
@@ -250,40 +251,34 @@ const FileCard = ({ file, path, place, count, readOnly, onMove, onRemove }: File
               >
                 <IconGripVertical size={14} />
               </ActionIcon>
-              <ActionIcon
-                id={buttonId(path, file.id, 'earlier')}
-                variant="subtle"
-                color="gray"
+              <IconButton
                 size="sm"
-                aria-label={texts.earlier(file.name)}
+                id={buttonId(path, file.id, 'earlier')}
+                label={texts.earlier(file.name)}
                 disabled={place === 0}
                 onClick={() => onMove(place - 1, 'earlier')}
               >
                 <IconChevronLeft size={14} />
-              </ActionIcon>
-              <ActionIcon
-                id={buttonId(path, file.id, 'later')}
-                variant="subtle"
-                color="gray"
+              </IconButton>
+              <IconButton
                 size="sm"
-                aria-label={texts.later(file.name)}
+                id={buttonId(path, file.id, 'later')}
+                label={texts.later(file.name)}
                 disabled={place === count - 1}
                 onClick={() => onMove(place + 1, 'later')}
               >
                 <IconChevronRight size={14} />
-              </ActionIcon>
+              </IconButton>
             </>
           )}
-          <ActionIcon
-            id={buttonId(path, file.id, 'remove')}
-            variant="subtle"
-            color="gray"
+          <IconButton
             size="sm"
-            aria-label={texts.remove(file.name)}
+            id={buttonId(path, file.id, 'remove')}
+            label={texts.remove(file.name)}
             onClick={onRemove}
           >
             <IconX size={14} />
-          </ActionIcon>
+          </IconButton>
         </Group>
       )}
     </li>

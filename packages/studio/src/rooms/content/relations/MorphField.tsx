@@ -1,9 +1,10 @@
 /** A polymorphic relation. REST takes it as a whole, and has no positions for it. */
-import { ActionIcon, Group, Select, Stack, Text, VisuallyHidden } from '@mantine/core';
+import { Group, Select, Stack, Text, VisuallyHidden } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconExternalLink, IconX } from '@tabler/icons-react';
 import { useId, useState } from 'react';
 import { contentTypes, typeOf } from '../../../model/model.js';
 import { useFocusNext } from '../../../parts/focus-next.js';
+import { IconButton } from '../../../parts/IconButton.js';
 import { useModel } from '../../../server/queries.js';
 import { words } from '../../../words/index.js';
 import { EntryLink } from './EntryLink.js';
@@ -104,37 +105,31 @@ export const MorphField = ({
                   <Group gap={4} wrap="nowrap">
                     {isList && (
                       <>
-                        <ActionIcon
+                        <IconButton
                           id={buttonId(row, 'up')}
-                          variant="subtle"
-                          color="gray"
-                          aria-label={texts.up(titleOf(row))}
+                          label={texts.up(titleOf(row))}
                           disabled={i === 0}
                           onClick={() => move(row, i - 1, 'up')}
                         >
                           <IconArrowUp size={16} />
-                        </ActionIcon>
-                        <ActionIcon
+                        </IconButton>
+                        <IconButton
                           id={buttonId(row, 'down')}
-                          variant="subtle"
-                          color="gray"
-                          aria-label={texts.down(titleOf(row))}
+                          label={texts.down(titleOf(row))}
                           disabled={i === rows.length - 1}
                           onClick={() => move(row, i + 1, 'down')}
                         >
                           <IconArrowDown size={16} />
-                        </ActionIcon>
+                        </IconButton>
                       </>
                     )}
-                    <ActionIcon
+                    <IconButton
                       id={buttonId(row, 'remove')}
-                      variant="subtle"
-                      color="gray"
-                      aria-label={texts.remove(titleOf(row))}
+                      label={texts.remove(titleOf(row))}
                       onClick={() => remove(row)}
                     >
                       <IconX size={16} />
-                    </ActionIcon>
+                    </IconButton>
                   </Group>
                 )}
               </li>
