@@ -10,8 +10,6 @@ import { rolldown } from 'rolldown';
 import { licencesOf } from './licences.mjs';
 
 const dir = 'dist/bundle';
-/** Each is a file of its own: the command line, and what runs in threads. */
-const entries = ['cli/program', 'read/thread'];
 /** What cannot be bundled: native code, and what is installed only by some. jiti loads files of its own. */
 const installed = /^(better-sqlite3|sharp|@node-rs\/bcrypt|@aws-sdk\/.*|jiti|pg-native)$/;
 /** Required by the framework only where a route has a schema, or a test injects a request. */
@@ -23,9 +21,6 @@ const isPackage = (id) => id.includes('/node_modules/') || id.startsWith('\0');
  * layer before it has. So a command loads little that it does not need, and a start few files: finding and linking them takes time.
  */
 const layers = [
-  // errors and limits: neither the threads nor the command line should load the other
-  { name: 'common', roots: ['src/cli/refusal.ts'] },
-  { name: 'threads', roots: ['src/read/thread.ts'] },
   { name: 'base', roots: ['src/cli/program.ts'] },
   { name: 'supervisor', roots: ['src/cli/supervisor.ts'] },
   { name: 'secrets', roots: ['src/cli/init/init.ts'] },
@@ -65,76 +60,100 @@ const shared = {
   'readable-stream': 'node:stream',
   'jsonc-parser': resolve('jsonc-parser').replace('/umd/', '/esm/'),
 };
-/** Read in place of Node's util, of which an import evaluates every export, and so loads more of Node. */
-const util = process.getBuiltinModule('node:util');
-const eager = Object.keys(util).filter((name) => !Object.getOwnPropertyDescriptor(util, name).get);
-const FETCHED_UTIL = '\0util';
-const fetchedUtil = `const util = process.getBuiltinModule('node:util'); export default util; export const { ${eager.join(', ')} } = util;`;
-/** In place of Node's process, whose import makes the streams of stdin and stdout. */
-const GLOBAL_PROCESS = '\0process';
+/** Tables of media types, made when one is first looked up: a start looks up none. By name: who imports them. */
+const late = {
+  'mime-db': /\/node_modules\/@fastify\/compress\//,
+  'mime-types': /\/src\//,
+  mime: /\/node_modules\/@fastify\/send\//,
+};
+const LATE = '\0late:';
+const lateOf = (file) =>
+  `module.exports = new Proxy({}, { get: (_, name) => require(${JSON.stringify(file)})[name] });`;
+/** In place of semver, with which fastify compares versions of plugins: a bundle has those with which the tests ran. */
+const ANY_VERSION = '\0any-version';
 const EMPTY = '\0empty';
 const NO_RESPONSE = '\0no-response';
 const lean = {
   name: 'lean',
-  resolveId: (id, importer = '', { kind } = {}) => {
+  resolveId: (id, importer = '') => {
     if (id.startsWith('\0')) return id;
     if (idle.some(({ packages, modules }) => packages.test(importer) && modules.test(id))) return EMPTY;
-    if (kind === 'import-statement' && /^(node:)?util$/.test(id)) return FETCHED_UTIL;
-    if (id === 'node:process' && importer.includes('/node_modules/commander/')) return GLOBAL_PROCESS;
+    if (id === 'semver' && importer.includes('/node_modules/fastify/')) return ANY_VERSION;
+    if (late[id]?.test(importer)) return LATE + createRequire(importer).resolve(id);
     return shared[id] ?? null;
   },
   load: (id) => {
-    if (id === FETCHED_UTIL) return fetchedUtil;
-    if (id === GLOBAL_PROCESS) return 'export default globalThis.process;';
+    if (id === ANY_VERSION) return 'export const satisfies = () => true;';
+    if (id.startsWith(LATE)) return lateOf(id.slice(LATE.length));
     if (id === EMPTY) return 'export default {};';
     // to look whether a body is a `Response` loads Node's fetch, which is larger than all of this
     return id === NO_RESPONSE ? 'export class Response {}' : null;
   },
 };
 
+/**
+ * @param name of the entry, below src.
+ * @param format scripts (`cjs`) can be kept with all that V8 compiles of them, see src/cli/compiled.ts.
+ * @returns the files.
+ */
+const bundle = async (name, { format, plugins, groups }) => {
+  const extension = format === 'cjs' ? 'cjs' : 'js';
+  const bundled = await rolldown({
+    plugins,
+    transform: { inject: { Response: [NO_RESPONSE, 'Response'] } },
+    input: { [name]: `src/${name}.ts` },
+    platform: 'node',
+    // depd, of koa, makes functions with a given number of parameters; what one module imports late, another may import at once
+    checks: { eval: false, ineffectiveDynamicImport: false },
+    external: [installed, unused],
+  });
+  const { output } = await bundled.write({
+    dir,
+    format,
+    // a script cannot import
+    dynamicImportInCjs: false,
+    entryFileNames: `[name].${extension}`,
+    chunkFileNames: ({ moduleIds }) =>
+      moduleIds.length > 0 && moduleIds.every(isPackage) ? `packages/[hash].${extension}` : `cli/[name].${extension}`,
+    codeSplitting: { groups: [...groups, { name: 'packages', test: isPackage, entriesAware: true }] },
+    // V8 keeps the sources in memory, with two bytes per character if one of them is not Latin-1
+    charset: 'ascii',
+    comments: false,
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+  });
+  await bundled.close();
+  return output;
+};
+
 fs.rmSync(dir, { recursive: true, force: true });
-const bundle = await rolldown({
-  plugins: [lean, layering],
-  transform: { inject: { Response: [NO_RESPONSE, 'Response'] } },
-  input: Object.fromEntries(entries.map((name) => [name, `src/${name}.ts`])),
-  platform: 'node',
-  // depd, of koa, makes functions with a given number of parameters; what one module imports late, another may import at once
-  checks: { eval: false, ineffectiveDynamicImport: false },
-  external: [installed, unused],
-});
-const { output } = await bundle.write({
-  dir,
-  entryFileNames: '[name].js',
-  chunkFileNames: ({ moduleIds }) =>
-    moduleIds.length > 0 && moduleIds.every(isPackage) ? 'packages/[hash].js' : 'cli/[name].js',
-  codeSplitting: {
-    groups: [
-      ...layers.flatMap(({ name }) =>
-        [true, false].map((ofPackages) => ({
-          name,
-          test: (id) => layerOf.get(id) === name && isPackage(id) === ofPackages,
-        })),
-      ),
-      { name: 'packages', test: isPackage, entriesAware: true },
-    ],
-  },
-  // V8 keeps the sources in memory, with two bytes per character if one of them is not Latin-1
-  charset: 'ascii',
-  comments: false,
-  sourcemap: true,
-  sourcemapExcludeSources: true,
-});
-await bundle.close();
+const output = [
+  ...(await bundle('cli/program', {
+    format: 'cjs',
+    plugins: [lean, layering],
+    groups: layers.flatMap(({ name }) =>
+      [true, false].map((ofPackages) => ({
+        name,
+        test: (id) => layerOf.get(id) === name && isPackage(id) === ofPackages,
+      })),
+    ),
+  })),
+  // what runs in threads, a module
+  ...(await bundle('read/thread', { format: 'es', plugins: [lean], groups: [] })),
+];
 
 const modules = output.flatMap((it) => Object.keys(it.modules ?? {}));
 for (const { fileName, modules = {} } of output) {
-  if (!fileName.endsWith('.js') || !Object.keys(modules).every(isPackage)) continue;
+  if (!/\.c?js$/.test(fileName) || !Object.keys(modules).every(isPackage)) continue;
   const file = path.join(dir, fileName);
   fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n'));
   fs.rmSync(`${file}.map`, { force: true });
 }
 
-fs.writeFileSync(path.join(dir, 'LICENCES.txt'), licencesOf(modules.filter(isPackage)));
+fs.writeFileSync(
+  path.join(dir, 'LICENCES.txt'),
+  licencesOf(modules.filter((id) => isPackage(id) && !id.startsWith(LATE))),
+);
 
 /** The Studio as packages/studio has built it, each file once, without what only its tests read. */
 fs.rmSync('dist/studio', { recursive: true, force: true });

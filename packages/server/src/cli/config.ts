@@ -21,6 +21,9 @@ import { describeConfigFaults } from './config-faults.js';
 import { StartFault } from './start-fault.js';
 import { configTargets, type V4Setting, variableTargets } from './v4project/settings.js';
 
+// each schema is used once: to compile it takes longer
+z.config({ jitless: true });
+
 /** With another character Node could not send any response. */
 const headerValue = z
   .string()

@@ -4,8 +4,11 @@ import { boundHeap, isSupported, supportedNode } from './runtime.js';
 
 if (isSupported(process.versions.node)) {
   if (process.argv[2] === 'start') boundHeap();
-  // program.ts, bundled by build.mjs
-  await import(new URL('../bundle/cli/program.js', import.meta.url).href);
+  // not before: the process may have been replaced
+  const { compiled, load } = await import('./compiled.js');
+  // bundled by build.mjs
+  const { run } = load('cli/program.cjs') as typeof import('./program.js');
+  await run(compiled);
 } else {
   process.stderr.write(`Dovetail needs Node.js ${supportedNode}; this is ${process.versions.node}.\n`);
   process.exitCode = 1;

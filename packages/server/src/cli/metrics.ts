@@ -3,7 +3,7 @@
  * and the like, never URLs, so their number is bounded by the model.
  */
 import { once } from 'node:events';
-import type http from 'node:http';
+import http from 'node:http';
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { Refusal } from '../errors.js';
 import type { ObserveRequest } from '../http/request-log.js';
@@ -123,14 +123,12 @@ const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PAT
 export const textOfAll = (values: readonly (readonly unknown[])[]): Promise<string> =>
   AggregatorRegistry.aggregate(values as never).metrics();
 
-const { createServer } = process.getBuiltinModule('node:http');
-
 /** Serves `GET /metrics`, and nothing else. Does not keep the process alive. Throws `StartFault` if it cannot listen. */
 export const serveMetrics = async (
   { METRICS_HOST: host, METRICS_PORT: port }: { readonly METRICS_HOST: string; readonly METRICS_PORT: number },
   text: () => Promise<string>,
 ): Promise<http.Server> => {
-  const server = createServer({ keepAliveTimeout: 5_000 }, (request, response) => {
+  const server = http.createServer({ keepAliveTimeout: 5_000 }, (request, response) => {
     if (request.url?.split('?')[0] !== '/metrics' || (request.method !== 'GET' && request.method !== 'HEAD')) {
       response.writeHead(404).end();
       return;

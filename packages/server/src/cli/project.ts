@@ -8,6 +8,7 @@ import { withIndexes } from '../model/indexes.js';
 import { formatNote, loadModel, type SchemaNote } from '../model/load.js';
 import type { Model } from '../model/model.js';
 import { configuredPrefix, foreignTables, isOwn, tablesOf } from '../model/storage.js';
+import { etagsReady } from '../read/etag.js';
 import { type Db, type ReadableDb, readInside, type Tx } from '../sql/dialect.js';
 import { catalogProgram, diffTables, readCatalog, sameNames, type TableDiff } from '../sql/schema.js';
 import type { SqliteDb } from '../sql/sqlite/open.js';
@@ -128,6 +129,7 @@ export const openDatabase = async (
   { readOnly = false, onUnavailable = () => undefined }: OpenOptions = {},
 ): Promise<OpenedDatabase> => {
   refuseOtherClient(project);
+  await etagsReady;
   const { dir, env, config, v4 } = project;
   if (env.DATABASE_CLIENT === 'sqlite') {
     const file = path.resolve(dir, env.DATABASE_FILENAME);

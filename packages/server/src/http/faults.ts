@@ -3,7 +3,7 @@
  * refusals of Node before there is a request.
  */
 import crypto from 'node:crypto';
-import type http from 'node:http';
+import http from 'node:http';
 import type { Duplex } from 'node:stream';
 import { inspect } from 'node:util';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
@@ -13,9 +13,6 @@ import { limits } from '../limits.js';
 import { securityHeaders } from './headers.js';
 import { issuesResponse, JSON_TYPE, type JsonResponse, sendIssues, sendJson } from './respond.js';
 import { withSources } from './stack.js';
-
-// not imported, as in server.ts
-const { STATUS_CODES, validateHeaderValue } = process.getBuiltinModule('node:http');
 
 /** Turns an error thrown by the handler into the response. */
 export const withFaults = (handler: RouteHandlerMethod): RouteHandlerMethod =>
@@ -84,7 +81,7 @@ const refusalFor = (code: string | undefined, status: number): Issue => {
 const removeUnsendable = (reply: FastifyReply): void => {
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     try {
-      validateHeaderValue(name, String(value));
+      http.validateHeaderValue(name, String(value));
     } catch {
       reply.removeHeader(name);
     }
@@ -189,7 +186,7 @@ export const answerForNode = (server: http.Server): void => {
 
 const endWith = (socket: Duplex, status: number, type: string, body: string): void => {
   const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}`,
     ...Object.entries(securityHeaders).map(([name, value]) => `${name}: ${value}`),
     `content-type: ${type}`,
     `content-length: ${Buffer.byteLength(body)}`,

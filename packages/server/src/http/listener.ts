@@ -2,7 +2,7 @@
  * The listening server and its connections. Which app answers a request is asked when the request comes, so that another one
  * can take over while the port stays open.
  */
-import type http from 'node:http';
+import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
 import { limits } from '../limits.js';
@@ -22,12 +22,9 @@ export interface Listener extends Drain {
   withoutGuests(): void;
 }
 
-/** `import` would evaluate every export, and so load Node's fetch and WebSocket: 20 ms and 3 MB that nothing here needs. */
-const { createServer } = process.getBuiltinModule('node:http');
-
 export const newListener = (logger: FastifyBaseLogger, waiting: WaitingBounds = waitingBounds): Listener => {
   let answer: AnswerRequest = (_request, response) => response.destroy();
-  const server = createServer(connectionOptions, (request, response) => answer(request, response));
+  const server = http.createServer(connectionOptions, (request, response) => answer(request, response));
   const connections = trackConnections(server);
   answerForNode(server);
   server.on('clientError', (fault, socket) =>

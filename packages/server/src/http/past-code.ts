@@ -10,7 +10,7 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /** Whether the server itself answers administrators, past the code of the project. @param params of the path. */
-    pastCode?: (params: PathParams) => boolean;
+    pastCode?: (method: string, params: PathParams) => boolean;
   }
 }
 
@@ -45,5 +45,5 @@ export const isAnsweredPastCode = (request: FastifyRequest): boolean =>
   isByAdministrator(request) && isOfContent(request);
 
 /** Whether it is a route of content, whoever asks. */
-export const isOfContent = ({ routeOptions: { config }, params }: FastifyRequest): boolean =>
-  config.pastCode?.(params as PathParams) === true;
+export const isOfContent = ({ routeOptions: { config }, method, params }: FastifyRequest): boolean =>
+  config.pastCode?.(method, params as PathParams) === true;

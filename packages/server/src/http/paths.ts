@@ -34,7 +34,7 @@ export const addPath = (
     request.method === 'GET' || request.method === 'HEAD'
       ? sendIssues(reply, [issue('http.not-found', [])])
       : sendIssues(reply.header('allow', allowFor(request)), [issue('http.method', [])]);
-  const unanswered: Method[] = [];
+  const answers = new Map<string, RouteHandlerMethod>();
   for (const method of methods) {
     const own = ofAdministrators[method];
     const handler =
@@ -43,21 +43,17 @@ export const addPath = (
         function (this: FastifyInstance, request, reply) {
           return (isByAdministrator(request) ? own : refused).call(this, request, reply);
         });
-    if (!handler) unanswered.push(method);
-    else
-      app.route({
-        method: withHead(method),
-        url,
-        handler: withFaults(handler),
-        ...(pastCode ? { config: { pastCode } } : {}),
-      });
+    if (handler) for (const it of withHead(method)) answers.set(it, withFaults(handler));
   }
-  // one route for all of them: a start takes longer with each
-  app.route({ method: unanswered.flatMap(withHead), url, handler: refused });
+  // one route for all methods: a start takes longer with each
   app.route({
-    method: 'OPTIONS',
+    method: [...methods.flatMap(withHead), 'OPTIONS'],
     url,
-    handler: (request, reply) => reply.header('allow', allowFor(request)).send(),
+    handler(request, reply) {
+      if (request.method === 'OPTIONS') return reply.header('allow', allowFor(request)).send();
+      return (answers.get(request.method) ?? refused).call(this, request, reply);
+    },
+    ...(pastCode ? { config: { pastCode: (method, params) => answers.has(method) && pastCode(params) } } : {}),
   });
 };
 

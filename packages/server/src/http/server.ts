@@ -4,6 +4,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { bug, issue } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Uid } from '../model/model.js';
+import { etagsReady } from '../read/etag.js';
 import type { Site } from '../site/site.js';
 import type { BoundCode } from '../v4code/code.js';
 import { addAccountPaths } from './account-routes.js';
@@ -111,6 +112,7 @@ export interface App {
 
 /** What answers requests with one site. Closing it closes the listener only if the app itself has been told to listen. */
 export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = true } = {}): Promise<App> => {
+  await etagsReady;
   const { site, settings } = deps;
   const { accounts, callers } = site;
   const requestIdOf = newRequestIds();

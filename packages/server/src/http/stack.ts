@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 /** Replaces each place in a bundled file by its place in the sources. Other places, and without source maps all, stay. */
 export const withSources = (stack: string): string =>
-  stack.replace(/(file:\/\/[^\s:]+\.js):(\d+):(\d+)/g, (place, url: string, line: string, column: string) => {
+  stack.replace(/(file:\/\/[^\s:]+\.c?js):(\d+):(\d+)/g, (place, url: string, line: string, column: string) => {
     const entry = mapOf(url)?.findEntry(Number(line) - 1, Number(column) - 1);
     if (entry === undefined || !('originalSource' in entry)) return place;
     const { originalSource, originalLine, originalColumn } = entry;

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import once from 'lodash/once.js';
-import { contentType } from 'mime-types';
+import mimeTypes from 'mime-types';
 import { issue } from '../errors.js';
 import { namesEtag } from '../read/etag.js';
 import type { Ready } from '../ready.js';
@@ -167,7 +167,7 @@ const sendFile = async (
   const encoding: Encoding = compressible.test(name) ? compressed.encodingFor(headers, size) : 'identity';
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
   return reply
-    .header('content-type', contentType(path.posix.basename(name)) || 'application/octet-stream')
+    .header('content-type', mimeTypes.contentType(path.posix.basename(name)) || 'application/octet-stream')
     .send(brotli && encoding === 'br' ? brotli : await compressed.encode(await plain(), encoding, true));
 };
 

@@ -70,12 +70,15 @@ const noteScalar = (it: DeclaredScalar, context: AttributeContext, notes: FileNo
   }
 };
 
+/** What slugify would leave as it is: most values are such, and its patterns take long to compile. */
+const isName = (value: string): boolean => /^[A-Za-z\d]+(?:_[A-Za-z\d]+)*$/.test(value);
+
 /** v4 keeps the values usable as names in GraphQL: without signs and accents they must begin with a letter and differ. */
 const noteValues = (values: readonly string[], { place, isComponent }: AttributeContext, notes: FileNotes): void => {
   const at = `${place}.enum`;
   const names = new Map<string, string>();
   for (const value of values) {
-    const name = slugify(value, { decamelize: false, lowercase: false, separator: '_' });
+    const name = isName(value) ? value : slugify(value, { decamelize: false, lowercase: false, separator: '_' });
     const same = names.get(name);
     names.set(name, value);
     if (same === value) (isComponent ? notes.warn : notes.fault)(at, `names "${value}" twice`);

@@ -3,7 +3,7 @@
  * hashes; the tag of one entry begins with the entry's version and a dot, so that If-Match holds whatever fields a request
  * selects.
  */
-import newXxHash from 'xxhash-wasm';
+import newXxHash, { type XXHashAPI } from 'xxhash-wasm';
 import type { EntryType } from '../model/model.js';
 
 /** `"hash"` or `"version.hash"`, in quotes. @param version digits of epoch milliseconds; null if it must not be disclosed. */
@@ -31,7 +31,11 @@ export const digestOf = (bytes: Uint8Array): string => {
 };
 export const DIGEST_LENGTH = 13;
 
-const xxHash = await newXxHash();
+let xxHash: XXHashAPI;
+/** To be awaited before tags are made: WebAssembly is compiled in the background. */
+export const etagsReady: Promise<void> = newXxHash().then((it) => {
+  xxHash = it;
+});
 
 /** What is hashed is copied to memory of WebAssembly, which only grows. */
 const PIECE_BYTES = 64 * 1024;

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
+import { isBuiltin } from 'node:module';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { newFolder } from '../world/folders.js';
@@ -77,14 +78,12 @@ it('packages that are not bundled are dependencies', () => {
     readonly peerDependencies: object;
   };
   const files = fs.readdirSync(path.join(root, 'dist/bundle'), { recursive: true, encoding: 'utf8' });
-  const ours = files.filter((it) => it.startsWith('cli') && it.endsWith('.js'));
+  const ours = files.filter((it) => it.startsWith('cli') && it.endsWith('.cjs'));
   expect(ours.length).toBeGreaterThan(0);
   const named = ours.flatMap((it) => [
-    ...fs
-      .readFileSync(path.join(root, 'dist/bundle', it), 'utf8')
-      .matchAll(/(?:^import .*from |^import |\bimport\()"([^".][^"]*)"/gm),
+    ...fs.readFileSync(path.join(root, 'dist/bundle', it), 'utf8').matchAll(/\b(?:import|require)\("([^".][^"]*)"/g),
   ]);
-  const packages = new Set(named.map(([, name]) => name!).filter((it) => !it.startsWith('node:')));
+  const packages = new Set(named.map(([, name]) => name!).filter((it) => !isBuiltin(it)));
   const known = new Set([...Object.keys(dependencies), ...Object.keys(peerDependencies)]);
   expect([...packages].filter((it) => !known.has(it))).toEqual([]);
   expect(packages).toContain('better-sqlite3');

@@ -21,7 +21,7 @@ const thrown = {
   proxy: () => new Proxy({}, { get: boom, has: boom, getPrototypeOf: boom, ownKeys: boom }),
   getters: () => Object.defineProperty({}, 'stack', { get: boom }),
   refusal: (refuse) => { try { refuse('left behind'); } catch (fault) { return fault; } },
-  own: () => Object.assign(new Error('own'), { stack: 'Error: own\\n    at f (${dist}/bundle/cli/start.js:1:1)' }),
+  own: () => Object.assign(new Error('own'), { stack: 'Error: own\\n    at f (${dist}/bundle/cli/start.cjs:1:1)' }),
 };
 export default {
   find: ({ request: { search }, refuse }) => {

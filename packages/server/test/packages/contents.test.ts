@@ -77,7 +77,7 @@ describe('the package dovetail', () => {
       expect.arrayContaining([
         'bin/dovetail.js',
         'dist/cli/main.js',
-        'dist/bundle/cli/program.js',
+        'dist/bundle/cli/program.cjs',
         'dist/bundle/LICENCES.txt',
       ]),
     );

@@ -203,6 +203,21 @@ describe('the command line', () => {
     expect(fs.existsSync(path.join(dir, 'ran'))).toBe(false);
   });
 
+  /** What it says last before it waits for signals. @returns once it has ended. */
+  const startAndStop = async (given: NodeJS.ProcessEnv = {}): Promise<unknown> => {
+    const all: NodeJS.ProcessEnv = { ...process.env, DATABASE_CLIENT: 'sqlite', PORT: '0', ...given };
+    const { NODE_COMPILE_CACHE: _given, ...env } = all;
+    const child = spawn(process.execPath, [main, 'start'], { cwd: dir, env, stdio: ['ignore', 'pipe', 'inherit'] });
+    // what follows is read, too
+    await new Promise<void>((resolve) => {
+      child.stdout.on('data', (text) => {
+        if (String(text).includes('no administrator yet')) resolve();
+      });
+    });
+    child.kill();
+    return once(child, 'exit');
+  };
+
   it.each([
     ['keeps the compiled server in the project, for this version of Node.js', false],
     ['serves where nothing can be kept', true],
@@ -212,19 +227,40 @@ describe('the command line', () => {
     fs.mkdirSync(path.dirname(compiled));
     if (isBarred) fs.writeFileSync(compiled, '');
     else fs.mkdirSync(path.join(compiled, 'v20.9.0-x64-00000000-0/of another version'), { recursive: true });
-    const given: NodeJS.ProcessEnv = { ...process.env, DATABASE_CLIENT: 'sqlite', PORT: '0' };
-    const { NODE_COMPILE_CACHE: _given, ...env } = given;
-    const child = spawn(process.execPath, [main, 'start'], { cwd: dir, env, stdio: ['ignore', 'pipe', 'inherit'] });
-    // the last that it says before it waits for signals; what follows is read, too
-    await new Promise<void>((resolve) => {
-      child.stdout.on('data', (text) => {
-        if (String(text).includes('no administrator yet')) resolve();
-      });
-    });
-    child.kill();
-    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(await startAndStop()).toEqual([0, null]);
     expect(fs.statSync(compiled).isDirectory()).toBe(!isBarred);
-    if (!isBarred) expect(fs.readdirSync(compiled)).toEqual([expect.stringContaining(`${process.version}-`)]);
+    if (isBarred) return;
+    const folders = fs.readdirSync(compiled);
+    expect(folders.filter((it) => !it.startsWith(`${process.version}-`))).toEqual([]);
+    expect(folders.filter((it) => it.endsWith('-bundle'))).toHaveLength(1);
+  });
+
+  it('start takes what V8 has compiled only as it was kept, and otherwise compiles again', async () => {
+    makeProject();
+    const compiled = path.join(dir, '.tmp/compiled');
+    await startAndStop();
+    const folder = path.join(compiled, fs.readdirSync(compiled).find((it) => it.endsWith('-bundle'))!);
+    const [server, project] = ['cli-server.cjs', 'cli-project.cjs'].map((it) => path.join(folder, it)) as [
+      string,
+      string,
+    ];
+    const [kept, ofProject] = [fs.readFileSync(server), fs.statSync(project).mtimeMs];
+    // of other sources; damaged
+    for (const at of [0, kept.length - 1]) {
+      const other = Buffer.from(kept);
+      other[at]! ^= 1;
+      fs.writeFileSync(server, other);
+      expect(await startAndStop()).toEqual([0, null]);
+      expect(fs.readFileSync(server).equals(other)).toBe(false);
+    }
+    expect(fs.statSync(project).mtimeMs).toBe(ofProject);
+    expect(fs.readdirSync(folder).filter((it) => !it.endsWith('.cjs'))).toEqual([]);
+  });
+
+  it('start keeps nothing where Node.js is told to keep nothing', async () => {
+    makeProject();
+    expect(await startAndStop({ NODE_DISABLE_COMPILE_CACHE: '1' })).toEqual([0, null]);
+    expect(fs.existsSync(path.join(dir, '.tmp/compiled'))).toBe(false);
   });
 
   it('the project is the current folder by default', async () => {

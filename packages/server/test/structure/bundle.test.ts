@@ -1,4 +1,4 @@
-/** The bundle (`build.mjs`): what each command and thread loads at once, by the static imports of the built files. */
+/** The bundle (`build.mjs`): what each command and thread loads at once, by what the built files import or require outside of functions. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -33,7 +33,7 @@ const loadedBy = (...roots: readonly string[]): Loaded => {
 const textOf = (file: string): string => fs.readFileSync(path.join(bundle, file), 'utf8');
 
 const importsOf = (file: string): readonly string[] =>
-  [...textOf(file).matchAll(/^(?:import|export) (?:.* from )?"([^"]+)";$/gm)]
+  [...textOf(file).matchAll(/^(?:(?:import|export) (?:.* from )?|(?:\w+ [\w$]+ = )?require\()"([^"]+)"\)?;$/gm)]
     .map(([, name = '']) => name)
     .filter((it) => !it.startsWith('node:'));
 
@@ -41,26 +41,26 @@ const fileAt = (name: string, from: string): string => path.join(path.dirname(fr
 
 const filesWith = (text: string): readonly string[] => {
   const all = fs.readdirSync(path.join(bundle, 'cli')).map((it) => `cli/${it}`);
-  return all.filter((it) => it.endsWith('.js') && textOf(it).includes(text));
+  return all.filter((it) => it.endsWith('.cjs') && textOf(it).includes(text));
 };
 
-const SERVER = 'cli/server.js';
+const SERVER = 'cli/server.cjs';
 
 describe('the bundle', () => {
   it('has the server in one file, which start and dev load', () => {
-    for (const command of ['cli/start.js', 'cli/dev.js']) expect(loadedBy(command).files).toContain(SERVER);
-    expect(loadedBy('cli/start.js').files.size).toBeLessThan(45);
+    for (const command of ['cli/start.cjs', 'cli/dev.cjs']) expect(loadedBy(command).files).toContain(SERVER);
+    expect(loadedBy('cli/start.cjs').files.size).toBeLessThan(45);
   });
 
   it('has no database and no schema in what is loaded before a command is known', () => {
-    const { files, packages, characters } = loadedBy('cli/program.js');
+    const { files, packages, characters } = loadedBy('cli/program.cjs');
     expect([...packages]).toEqual([]);
-    expect(files).not.toContain('cli/project.js');
+    expect(files).not.toContain('cli/project.cjs');
     expect(characters).toBeLessThan(150_000);
   });
 
   it.each(['supervisor', 'init', 'check', 'migrate', 'types', 'export', 'adopt'])('has no server in %s', (command) => {
-    expect(loadedBy(`cli/${command}.js`).files).not.toContain(SERVER);
+    expect(loadedBy(`cli/${command}.cjs`).files).not.toContain(SERVER);
   });
 
   it.each([
@@ -82,7 +82,7 @@ describe('the bundle', () => {
   });
 
   it('has no files that import each other in a circle', () => {
-    const circular = [...loadedBy('cli/dev.js', 'cli/program.js').files].filter((file) =>
+    const circular = [...loadedBy('cli/dev.cjs', 'cli/program.cjs').files].filter((file) =>
       importsOf(file).some((it) => it.startsWith('.') && loadedBy(fileAt(it, file)).files.has(file)),
     );
     expect(circular).toEqual([]);

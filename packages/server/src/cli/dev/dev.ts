@@ -22,7 +22,8 @@ import { faultsOf, formatFault } from './faults.js';
 import { closeGeneration, type Generation, nextGeneration } from './generation.js';
 import { type Batch, watchProject } from './watch.js';
 
-export const dev = async (given: string): Promise<void> => {
+/** @param whenLoaded is called when the first generation has been loaded. */
+export const dev = async (given: string, whenLoaded: () => void = () => undefined): Promise<void> => {
   if (!fs.existsSync(given))
     throw new StartFault(`There is no folder ${path.resolve(given)}. Set the project folder with --project.`);
   // modules are known by their real paths
@@ -100,6 +101,7 @@ export const dev = async (given: string): Promise<void> => {
   });
   watchUncaught(dir, logger, () => stop({ delayMs: 0, exitCode: 1 }));
   await add({ files: [], since: performance.now() }).catch(fail);
+  whenLoaded();
 };
 
 /** Schema files and seeds: no module is made of them. */

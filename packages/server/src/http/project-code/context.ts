@@ -1,5 +1,5 @@
 /** Koa's context as v4 gives it to code: with a parsed query that can be assigned, and helpers named after statuses. */
-import type http from 'node:http';
+import http from 'node:http';
 import type Koa from 'koa';
 import camelCase from 'lodash/camelCase.js';
 import get from 'lodash/get.js';
@@ -274,7 +274,7 @@ export const sourceOfContext = (ctx: Koa.Context): QuerySource | null =>
 
 /** Statuses of errors, as `ctx.badRequest(message, details)` names them. */
 const helperNames = (): readonly (readonly [string, number])[] =>
-  Object.keys(process.getBuiltinModule('node:http').STATUS_CODES)
+  Object.keys(http.STATUS_CODES)
     .map(Number)
     .filter((status) => status >= 400)
     .map((status) => [camelCase(phraseOf(status)), status]);

@@ -1,4 +1,5 @@
 /** The errors of `@strapi/utils`, and what each becomes as a response. */
+import http from 'node:http';
 import { formatIssue, type Issue, issueKinds, Refusal, statusOf } from '../../errors.js';
 import { isMembers, type Members } from '../loading/parts.js';
 
@@ -197,9 +198,7 @@ export const statusIn = (fault: unknown): number | null => {
   return typeof named === 'number' && named >= 400 && named < 600 ? named : null;
 };
 
-const { STATUS_CODES } = process.getBuiltinModule('node:http');
-
-export const phraseOf = (status: number): string => STATUS_CODES[status] ?? 'Error';
+export const phraseOf = (status: number): string => http.STATUS_CODES[status] ?? 'Error';
 
 /** `NotFoundError`, `ImATeapotError`: the reason phrase as a name. */
 export const nameOfStatus = (status: number): string => {
