@@ -44,7 +44,7 @@ export const load = (file: string): unknown => {
 const wrapperOf = (file: string): Wrapper => {
   const source = fs.readFileSync(path.join(bundle, file));
   const sum = crc32(source);
-  const name = file.replaceAll(path.sep, '-');
+  const name = nameOf(file);
   const cachedData = keptOf(name, sum);
   const script = new vm.Script(`${OPENING}${source.toString('latin1')}\n})`, {
     filename: pathToFileURL(path.join(bundle, file)).href,
@@ -54,6 +54,9 @@ const wrapperOf = (file: string): Wrapper => {
   if (!cachedData || script.cachedDataRejected) fresh.set(name, { script, sum });
   return script.runInThisContext() as Wrapper;
 };
+
+/** Without an extension: no tool that looks for code in the project's folder may take it for some. */
+const nameOf = (file: string): string => file.replaceAll(path.sep, '-').replace(/\.cjs$/, '');
 
 const OPENING = '(function (exports, require, module, __filename, __dirname) {';
 
@@ -78,9 +81,11 @@ export const compiled: Compiled = {
     folder = path.join(given, `${process.version}-${v8.cachedDataVersionTag().toString(16)}-bundle`);
   },
   save: () => {
-    if (folder === null) return;
+    if (folder === null || fresh.size === 0) return;
     try {
-      if (fresh.size > 0) fs.mkdirSync(folder, { recursive: true });
+      fs.mkdirSync(folder, { recursive: true });
+      const known = new Set(fs.readdirSync(bundle, { recursive: true, encoding: 'utf8' }).map(nameOf));
+      for (const it of fs.readdirSync(folder)) if (!known.has(it)) fs.rmSync(path.join(folder, it));
       for (const [name, { script, sum }] of fresh) {
         const kept = script.createCachedData();
         const header = Buffer.alloc(HEADER_BYTES);
