@@ -46,7 +46,8 @@ const wrapperOf = (file: string): Wrapper => {
   const sum = crc32(source);
   const name = nameOf(file);
   const cachedData = keptOf(name, sum);
-  const script = new vm.Script(`${OPENING}${source.toString('latin1')}\n})`, {
+  // joined as bytes: text would be copied again
+  const script = new vm.Script(Buffer.concat([OPENING, source, CLOSING]).toString('latin1'), {
     filename: pathToFileURL(path.join(bundle, file)).href,
     columnOffset: -OPENING.length,
     ...(cachedData ? { cachedData } : {}),
@@ -58,7 +59,9 @@ const wrapperOf = (file: string): Wrapper => {
 /** Without an extension: no tool that looks for code in the project's folder may take it for some. */
 const nameOf = (file: string): string => file.replaceAll(path.sep, '-').replace(/\.cjs$/, '');
 
-const OPENING = '(function (exports, require, module, __filename, __dirname) {';
+/** What Node puts around a CommonJS module. */
+const OPENING = Buffer.from('(function (exports, require, module, __filename, __dirname) {');
+const CLOSING = Buffer.from('\n})');
 
 /** Before what V8 has compiled: checksums of the source and of that, because V8 compares the source's length only. */
 const HEADER_BYTES = 8;
