@@ -95,9 +95,10 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export const isJsonObject = (value: unknown): value is JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
 
-/** A JSON value for a message. */
+/** A value for a message. Of a module it need not be JSON. */
 const describe = (value: unknown): string => {
   if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'function') return 'a function';
   return isJsonObject(value) ? 'an object' : JSON.stringify(value);
 };
 

@@ -244,6 +244,10 @@ describe('dovetail.config', () => {
     ['mts', 'const strict: boolean = true;\nexport default { api: { strict } };'],
     ['cts', 'const strict: boolean = true;\nmodule.exports = { api: { strict } };'],
     ['js', 'exports.api = { strict: true };'],
+    [
+      'cjs',
+      "Object.defineProperty(exports, '__esModule', { value: true });\nexports.default = { api: { strict: true } };",
+    ],
   ])('may be .%s', async (extension, text) => {
     const { config } = await open({ [`dovetail.config.${extension}`]: text });
     expect(config.api.strict).toBe(true);
@@ -267,6 +271,12 @@ describe('dovetail.config', () => {
   it('may export something by name beside it', async () => {
     const both = 'export const strict = true;\nexport default { api: { strict } };';
     expect((await open({ 'dovetail.config.ts': both })).config.api.strict).toBe(true);
+  });
+
+  it('is no function', async () => {
+    expect(await fault({ 'dovetail.config.mjs': 'export default () => ({});' })).toMatch(
+      /must be an object, not a function/,
+    );
   });
 
   it('is one file: a second one is not ignored silently', async () => {
