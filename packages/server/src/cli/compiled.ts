@@ -13,9 +13,9 @@ import { crc32 } from 'node:zlib';
 
 /** For the command line, which is part of the bundle. */
 export interface Compiled {
-  /** From now on the scripts of the bundle are taken from this folder, and `save` writes there. */
+  /** From now on scripts are taken from this folder, and `save` writes there. */
   keepIn(folder: string): void;
-  /** Keeps scripts that the folder does not have, with all functions called so far. To be called under the flags of V8 that a start begins with. */
+  /** Keeps what the folder does not have, with all functions called so far. V8's flags must be those of the start of the process. */
   save(): void;
 }
 
@@ -24,7 +24,7 @@ type Wrapper = (exports: object, require: (name: string) => unknown, module: obj
 const bundle = fileURLToPath(new URL('../bundle', import.meta.url));
 const requirePackage = createRequire(import.meta.url);
 const modules = new Map<string, { readonly exports: object }>();
-/** Those that were not taken from the folder, by the names of their files there. */
+/** Those that the folder does not have, by the names of their files there. */
 const fresh = new Map<string, { readonly script: vm.Script; readonly sum: number }>();
 let folder: string | null = null;
 
@@ -52,12 +52,12 @@ const wrapperOf = (file: string): Wrapper => {
     columnOffset: -OPENING.length,
     ...(cachedData ? { cachedData } : {}),
   });
-  if (!cachedData || script.cachedDataRejected) fresh.set(name, { script, sum });
+  if (folder !== null && (!cachedData || script.cachedDataRejected)) fresh.set(name, { script, sum });
   return script.runInThisContext() as Wrapper;
 };
 
 /** Without an extension: no tool that looks for code in the project's folder may take it for some. */
-const nameOf = (file: string): string => file.replaceAll(path.sep, '-').replace(/\.cjs$/, '');
+const nameOf = (file: string): string => file.replaceAll(/[\\/]/g, '-').replace(/\.cjs$/, '');
 
 /** What Node puts around a CommonJS module. */
 const OPENING = Buffer.from('(function (exports, require, module, __filename, __dirname) {');

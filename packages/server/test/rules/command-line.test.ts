@@ -253,6 +253,7 @@ describe('the command line', () => {
       expect(await startAndStop()).toEqual([0, null]);
       expect(fs.readFileSync(server).equals(other)).toBe(false);
     }
+    // what was taken from there stays as it is
     expect(fs.statSync(project).mtimeMs).toBe(ofProject);
     expect(fs.existsSync(gone)).toBe(false);
   });
