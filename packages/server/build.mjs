@@ -60,14 +60,14 @@ const shared = {
   'readable-stream': 'node:stream',
   'jsonc-parser': resolve('jsonc-parser').replace('/umd/', '/esm/'),
 };
-/** Tables of media types, made when one is first looked up: a start looks up none. By name: who imports them. */
-const late = {
-  'mime-db': /\/node_modules\/@fastify\/compress\//,
-  'mime-types': /\/src\//,
-  mime: /\/node_modules\/@fastify\/send\//,
+/** Tables of media types, made on their first use: a start has none. By name: who imports them. */
+const onFirstUse = {
+  'mime-db': path.resolve('../../node_modules/@fastify/compress'),
+  'mime-types': path.resolve('src'),
+  mime: path.resolve('../../node_modules/@fastify/send'),
 };
-const LATE = '\0late:';
-const lateOf = (file) =>
+const ON_FIRST_USE = '\0on-first-use:';
+const madeOnFirstUse = (file) =>
   `module.exports = new Proxy({}, { get: (_, name) => require(${JSON.stringify(file)})[name] });`;
 /** In place of semver, with which fastify compares versions of plugins: a bundle has those with which the tests ran. */
 const ANY_VERSION = '\0any-version';
@@ -79,12 +79,13 @@ const lean = {
     if (id.startsWith('\0')) return id;
     if (idle.some(({ packages, modules }) => packages.test(importer) && modules.test(id))) return EMPTY;
     if (id === 'semver' && importer.includes('/node_modules/fastify/')) return ANY_VERSION;
-    if (late[id]?.test(importer)) return LATE + createRequire(importer).resolve(id);
+    if (onFirstUse[id] && importer.startsWith(onFirstUse[id] + path.sep))
+      return ON_FIRST_USE + createRequire(importer).resolve(id);
     return shared[id] ?? null;
   },
   load: (id) => {
     if (id === ANY_VERSION) return 'export const satisfies = () => true;';
-    if (id.startsWith(LATE)) return lateOf(id.slice(LATE.length));
+    if (id.startsWith(ON_FIRST_USE)) return madeOnFirstUse(id.slice(ON_FIRST_USE.length));
     if (id === EMPTY) return 'export default {};';
     // to look whether a body is a `Response` loads Node's fetch, which is larger than all of this
     return id === NO_RESPONSE ? 'export class Response {}' : null;
@@ -110,11 +111,12 @@ const bundle = async (name, { format, plugins, groups }) => {
   const { output } = await bundled.write({
     dir,
     format,
+    strict: true,
     // a script cannot import
     dynamicImportInCjs: false,
     entryFileNames: `[name].${extension}`,
     chunkFileNames: ({ moduleIds }) =>
-      moduleIds.length > 0 && moduleIds.every(isPackage) ? `packages/[hash].${extension}` : `cli/[name].${extension}`,
+      moduleIds.length > 0 && moduleIds.every(isPackage) ? `packages/[name].${extension}` : `cli/[name].${extension}`,
     codeSplitting: { groups: [...groups, { name: 'packages', test: isPackage, entriesAware: true }] },
     // V8 keeps the sources in memory, with two bytes per character if one of them is not Latin-1
     charset: 'ascii',
@@ -152,7 +154,7 @@ for (const { fileName, modules = {} } of output) {
 
 fs.writeFileSync(
   path.join(dir, 'LICENCES.txt'),
-  licencesOf(modules.filter((id) => isPackage(id) && !id.startsWith(LATE))),
+  licencesOf(modules.filter((id) => isPackage(id) && !id.startsWith(ON_FIRST_USE))),
 );
 
 /** The Studio as packages/studio has built it, each file once, without what only its tests read. */

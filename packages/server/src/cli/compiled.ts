@@ -13,9 +13,9 @@ import { crc32 } from 'node:zlib';
 
 /** For the command line, which is part of the bundle. */
 export interface Compiled {
-  /** From now on scripts are taken from this folder, and `save` writes there. */
+  /** From now on, until `save`, scripts are taken from this folder. */
   keepIn(folder: string): void;
-  /** Keeps what the folder does not have, with all functions called so far. V8's flags must be those of the start of the process. */
+  /** Writes what the folder does not have, with all functions called so far. V8's flags must be those of the start of the process. */
   save(): void;
 }
 
@@ -24,8 +24,8 @@ type Wrapper = (exports: object, require: (name: string) => unknown, module: obj
 const bundle = fileURLToPath(new URL('../bundle', import.meta.url));
 const requirePackage = createRequire(import.meta.url);
 const modules = new Map<string, { readonly exports: object }>();
-/** Those that the folder does not have, by the names of their files there. */
-const fresh = new Map<string, { readonly script: vm.Script; readonly sum: number }>();
+/** What the folder does not have, by the names of the files there. */
+const missing = new Map<string, { readonly script: vm.Script; readonly sum: number }>();
 let folder: string | null = null;
 
 /** @param file below `dist/bundle`. @returns what the module exports. */
@@ -37,7 +37,13 @@ export const load = (file: string): unknown => {
   const require = (name: string): unknown =>
     name.startsWith('.') ? load(path.join(path.dirname(file), name)) : requirePackage(name);
   const place = path.join(bundle, file);
-  wrapperOf(file)(module.exports, require, module, place, path.dirname(place));
+  try {
+    wrapperOf(file)(module.exports, require, module, place, path.dirname(place));
+  } catch (fault) {
+    // the next that loads it hears the same
+    modules.delete(file);
+    throw fault;
+  }
   return module.exports;
 };
 
@@ -47,16 +53,16 @@ const wrapperOf = (file: string): Wrapper => {
   const name = nameOf(file);
   const cachedData = keptOf(name, sum);
   // joined as bytes: text would be copied again
-  const script = new vm.Script(Buffer.concat([OPENING, source, CLOSING]).toString('latin1'), {
+  const script = new vm.Script(String(Buffer.concat([OPENING, source, CLOSING])), {
     filename: pathToFileURL(path.join(bundle, file)).href,
     columnOffset: -OPENING.length,
     ...(cachedData ? { cachedData } : {}),
   });
-  if (folder !== null && (!cachedData || script.cachedDataRejected)) fresh.set(name, { script, sum });
+  if (folder !== null && (!cachedData || script.cachedDataRejected)) missing.set(name, { script, sum });
   return script.runInThisContext() as Wrapper;
 };
 
-/** Without an extension: no tool that looks for code in the project's folder may take it for some. */
+/** Without an extension: no tool that looks for code in the project's folder may take it for code. */
 const nameOf = (file: string): string => file.replaceAll(/[\\/]/g, '-').replace(/\.cjs$/, '');
 
 /** What Node puts around a CommonJS module. */
@@ -84,12 +90,10 @@ export const compiled: Compiled = {
     folder = path.join(given, `${process.version}-${v8.cachedDataVersionTag().toString(16)}-bundle`);
   },
   save: () => {
-    if (folder === null || fresh.size === 0) return;
+    if (folder === null) return;
     try {
-      fs.mkdirSync(folder, { recursive: true });
-      const known = new Set(fs.readdirSync(bundle, { recursive: true, encoding: 'utf8' }).map(nameOf));
-      for (const it of fs.readdirSync(folder)) if (!known.has(it)) fs.rmSync(path.join(folder, it));
-      for (const [name, { script, sum }] of fresh) {
+      if (missing.size > 0) fs.mkdirSync(folder, { recursive: true });
+      for (const [name, { script, sum }] of missing) {
         const kept = script.createCachedData();
         const header = Buffer.alloc(HEADER_BYTES);
         header.writeUInt32LE(sum, 0);
@@ -102,6 +106,7 @@ export const compiled: Compiled = {
     } catch {
       // the next start compiles again
     }
-    fresh.clear();
+    missing.clear();
+    folder = null;
   },
 };

@@ -45,15 +45,16 @@ const entered = (project: string): string => {
 };
 
 /**
- * What V8 compiles stays in the project's folder for temporary files: the next start takes half the CPU time. Not in that
+ * What V8 compiles stays in the project's folder for temporary files: the next start takes two fifths less CPU time. Not in that
  * of the system, where others could put code in its place. Nothing is kept where the folder cannot be written, nor what other
  * versions of Node.js have left: each has a folder of its own.
  */
 const keepCompiled = (dir: string): void => {
   const folder = path.join(dir, '.tmp/compiled');
-  // modules of packages and of the project
-  if (enableCompileCache(folder).status === constants.compileCacheStatus.DISABLED) return;
-  compiled?.keepIn(folder);
+  // for modules of packages and of the project; NODE_COMPILE_CACHE may have named another folder, of which Node gives the one of its version
+  const { status, directory } = enableCompileCache(folder);
+  if (directory === undefined) return;
+  compiled?.keepIn(status === constants.compileCacheStatus.ALREADY_ENABLED ? path.dirname(directory) : directory);
   try {
     for (const it of fs.readdirSync(folder))
       if (!it.startsWith(`${process.version}-`)) fs.rmSync(path.join(folder, it), { recursive: true, force: true });

@@ -205,8 +205,9 @@ describe('the command line', () => {
 
   /** What it says last before it waits for signals. @returns once it has ended. */
   const startAndStop = async (given: NodeJS.ProcessEnv = {}): Promise<unknown> => {
-    const all: NodeJS.ProcessEnv = { ...process.env, DATABASE_CLIENT: 'sqlite', PORT: '0', ...given };
-    const { NODE_COMPILE_CACHE: _given, ...env } = all;
+    const all: NodeJS.ProcessEnv = { ...process.env };
+    const { NODE_COMPILE_CACHE: _given, ...others } = all;
+    const env = { ...others, DATABASE_CLIENT: 'sqlite', PORT: '0', ...given };
     const child = spawn(process.execPath, [main, 'start'], { cwd: dir, env, stdio: ['ignore', 'pipe', 'inherit'] });
     // what follows is read, too
     await new Promise<void>((resolve) => {
@@ -242,9 +243,6 @@ describe('the command line', () => {
     const folder = path.join(compiled, fs.readdirSync(compiled).find((it) => it.endsWith('-bundle'))!);
     const [server, project] = ['cli-server', 'cli-project'].map((it) => path.join(folder, it)) as [string, string];
     const [kept, ofProject] = [fs.readFileSync(server), fs.statSync(project).mtimeMs];
-    // of a version of Dovetail that had such a file
-    const gone = path.join(folder, 'cli-gone');
-    fs.writeFileSync(gone, '');
     // of other sources; damaged
     for (const at of [0, kept.length - 1]) {
       const other = Buffer.from(kept);
@@ -255,7 +253,14 @@ describe('the command line', () => {
     }
     // what was taken from there stays as it is
     expect(fs.statSync(project).mtimeMs).toBe(ofProject);
-    expect(fs.existsSync(gone)).toBe(false);
+  });
+
+  it('start keeps it where NODE_COMPILE_CACHE says, if that is set', async () => {
+    makeProject();
+    const elsewhere = path.join(dir, 'elsewhere');
+    expect(await startAndStop({ NODE_COMPILE_CACHE: elsewhere })).toEqual([0, null]);
+    expect(fs.readdirSync(elsewhere).filter((it) => it.endsWith('-bundle'))).toHaveLength(1);
+    expect(fs.existsSync(path.join(dir, '.tmp/compiled'))).toBe(false);
   });
 
   it('start keeps nothing where Node.js is told to keep nothing', async () => {

@@ -75,6 +75,13 @@ describe('the bundle', () => {
     expect([...loaded.packages]).toEqual(packages);
   });
 
+  it('is strict, and of ASCII: V8 keeps other texts with two bytes per character', () => {
+    const files = fs.readdirSync(bundle, { recursive: true, encoding: 'utf8' }).filter((it) => /\.c?js$/.test(it));
+    expect(files.length).toBeGreaterThan(50);
+    expect(files.filter((it) => it.endsWith('.cjs') && !textOf(it).startsWith('"use strict";'))).toEqual([]);
+    expect(files.filter((it) => /[^\0-\x7f]/.test(textOf(it)))).toEqual([]);
+  });
+
   it('has little in a thread', () => {
     const { packages, characters } = loadedBy('read/thread.js');
     expect([...packages]).toEqual(['better-sqlite3']);

@@ -273,9 +273,9 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   isOdd: () => null,
   nullsAreLow: false,
   numberText: (column, kind) => (kind === 'float' || kind === 'decimal' ? floatText(column) : sql`${column}::text`),
-  // final sigma is the same letter
+  // final sigma (ς) is the same letter as sigma (σ); the bundle is ASCII, and templates with tags stay as they are written
   fold: (text) =>
-    sql`translate(lower(${text}${collation === null ? sql`` : sql` collate ${sql.id(collation)}`}), 'ς', 'σ')`,
+    sql`translate(lower(${text}${collation === null ? sql`` : sql` collate ${sql.id(collation)}`}), '\u03c2', '\u03c3')`,
   position: (text, part) => sql`strpos(${text}, ${part})`,
   // in the order of the values, so that they are not sorted
   maxOfDistinct: (values, isExcluded) =>
