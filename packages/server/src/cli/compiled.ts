@@ -48,12 +48,12 @@ export const load = (file: string): unknown => {
 };
 
 const wrapperOf = (file: string): Wrapper => {
-  const source = fs.readFileSync(path.join(bundle, file));
+  // joined as bytes: text would be copied again
+  const source = Buffer.concat([OPENING, fs.readFileSync(path.join(bundle, file)), CLOSING]);
   const sum = crc32(source);
   const name = nameOf(file);
   const cachedData = keptOf(name, sum);
-  // joined as bytes: text would be copied again
-  const script = new vm.Script(String(Buffer.concat([OPENING, source, CLOSING])), {
+  const script = new vm.Script(String(source), {
     filename: pathToFileURL(path.join(bundle, file)).href,
     columnOffset: -OPENING.length,
     ...(cachedData ? { cachedData } : {}),

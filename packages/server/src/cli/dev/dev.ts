@@ -22,7 +22,7 @@ import { faultsOf, formatFault } from './faults.js';
 import { closeGeneration, type Generation, nextGeneration } from './generation.js';
 import { type Batch, watchProject } from './watch.js';
 
-/** @param whenLoaded is called when the first generation has been made, or cannot be made. */
+/** @param whenLoaded is called when the first generation is served. */
 export const dev = async (given: string, whenLoaded: () => void = () => undefined): Promise<void> => {
   if (!fs.existsSync(given))
     throw new StartFault(`There is no folder ${path.resolve(given)}. Set the project folder with --project.`);
@@ -101,7 +101,7 @@ export const dev = async (given: string, whenLoaded: () => void = () => undefine
   });
   watchUncaught(dir, logger, () => stop({ delayMs: 0, exitCode: 1 }));
   await add({ files: [], since: performance.now() }).catch(fail);
-  whenLoaded();
+  if (live) whenLoaded();
 };
 
 /** Schema files and seeds: no module is made of them. */
