@@ -60,11 +60,11 @@ const shared = {
   'readable-stream': 'node:stream',
   'jsonc-parser': resolve('jsonc-parser').replace('/umd/', '/esm/'),
 };
-/** Tables of media types, made on their first use: a start has none. By name: who imports them. */
+/** Tables of media types, made on their first use: a start needs none. By name: who imports them. */
 const onFirstUse = {
-  'mime-db': path.resolve('../../node_modules/@fastify/compress'),
-  'mime-types': path.resolve('src'),
-  mime: path.resolve('../../node_modules/@fastify/send'),
+  'mime-db': /\/node_modules\/@fastify\/compress\//,
+  'mime-types': /^(?!.*\/node_modules\/)/,
+  mime: /\/node_modules\/@fastify\/send\//,
 };
 const ON_FIRST_USE = '\0on-first-use:';
 const madeOnFirstUse = (file) =>
@@ -79,8 +79,7 @@ const lean = {
     if (id.startsWith('\0')) return id;
     if (idle.some(({ packages, modules }) => packages.test(importer) && modules.test(id))) return EMPTY;
     if (id === 'semver' && importer.includes('/node_modules/fastify/')) return ANY_VERSION;
-    if (onFirstUse[id] && importer.startsWith(onFirstUse[id] + path.sep))
-      return ON_FIRST_USE + createRequire(importer).resolve(id);
+    if (onFirstUse[id]?.test(importer)) return ON_FIRST_USE + createRequire(importer).resolve(id);
     return shared[id] ?? null;
   },
   load: (id) => {
@@ -140,7 +139,7 @@ const output = [
       })),
     ),
   })),
-  // what runs in threads, a module
+  // what runs in threads: a module, because it awaits at its top level
   ...(await bundle('read/thread', { format: 'es', plugins: [lean], groups: [] })),
 ];
 

@@ -38,23 +38,23 @@ export const load = (file: string): unknown => {
     name.startsWith('.') ? load(path.join(path.dirname(file), name)) : requirePackage(name);
   const place = path.join(bundle, file);
   try {
-    wrapperOf(file)(module.exports, require, module, place, path.dirname(place));
+    wrapperOf(file, place)(module.exports, require, module, place, path.dirname(place));
   } catch (fault) {
-    // the next that loads it hears the same
+    // whoever loads it next gets the same error, and not half a module
     modules.delete(file);
     throw fault;
   }
   return module.exports;
 };
 
-const wrapperOf = (file: string): Wrapper => {
+const wrapperOf = (file: string, place: string): Wrapper => {
   // joined as bytes: text would be copied again
-  const source = Buffer.concat([OPENING, fs.readFileSync(path.join(bundle, file)), CLOSING]);
+  const source = Buffer.concat([OPENING, fs.readFileSync(place), CLOSING]);
   const sum = crc32(source);
   const name = nameOf(file);
   const cachedData = keptOf(name, sum);
   const script = new vm.Script(String(source), {
-    filename: pathToFileURL(path.join(bundle, file)).href,
+    filename: pathToFileURL(place).href,
     columnOffset: -OPENING.length,
     ...(cachedData ? { cachedData } : {}),
   });

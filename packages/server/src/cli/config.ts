@@ -21,7 +21,7 @@ import { describeConfigFaults } from './config-faults.js';
 import { StartFault } from './start-fault.js';
 import { configTargets, type V4Setting, variableTargets } from './v4project/settings.js';
 
-// each schema is used once: to compile it takes longer
+// a schema is used once: compiling it would take longer than it saves
 z.config({ jitless: true });
 
 /** With another character Node could not send any response. */
@@ -604,7 +604,7 @@ const readFile = async (file: string): Promise<unknown> => {
   const isModule = !file.endsWith('.json');
   let given: unknown;
   try {
-    given = isModule ? compiledDefault(await importModule(file)) : JSON.parse(fs.readFileSync(file, 'utf8'));
+    given = isModule ? await importModule(file) : JSON.parse(fs.readFileSync(file, 'utf8'));
   } catch (fault) {
     throw refused(`cannot be read: ${(fault as Error).message}`, fault);
   }
@@ -614,12 +614,6 @@ const readFile = async (file: string): Promise<unknown> => {
       `exports ${enumerated(names)} by name, but the configuration is the default export: write "export default { … };".`,
     );
   return given;
-};
-
-/** The importer gives all exports of a CommonJS module that a compiler has made of an ES module. */
-const compiledDefault = (given: unknown): unknown => {
-  const all = (given ?? {}) as { readonly __esModule?: unknown; readonly default?: unknown };
-  return all.__esModule === true && 'default' in all ? all.default : given;
 };
 
 /** What an ES module without a default export exports beside settings; the importer gives all that such a module exports. */

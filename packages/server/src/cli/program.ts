@@ -14,6 +14,7 @@ import type { NewWebhookOptions } from './commands/webhook.js';
 import type { Compiled } from './compiled.js';
 import type { Choices } from './init/template.js';
 import { refusalMessage } from './refusal.js';
+import { boundGrowth } from './runtime.js';
 import { StartFault, UsageFault } from './start-fault.js';
 
 const { version } = createRequire(import.meta.url)('dovetail/package.json') as { readonly version: string };
@@ -25,7 +26,8 @@ const program = new Command('dovetail')
   .exitOverride();
 
 let isServing = false;
-let compiled: Compiled | null = null;
+/** Set by `run`, before any command. */
+let compiled: Compiled;
 // the reader of a pipe may have seen enough, as in `dovetail explain … | head`; a server goes on when nobody reads its log
 process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
   if (fault.code === 'EPIPE') {
@@ -51,10 +53,10 @@ const entered = (project: string): string => {
  */
 const keepCompiled = (dir: string): void => {
   const folder = path.join(dir, '.tmp/compiled');
-  // for modules of packages and of the project; NODE_COMPILE_CACHE may have named another folder, of which Node gives the one of its version
+  // where NODE_COMPILE_CACHE has named another folder, Node returns the subfolder for its version
   const { status, directory } = enableCompileCache(folder);
   if (directory === undefined) return;
-  compiled?.keepIn(status === constants.compileCacheStatus.ALREADY_ENABLED ? path.dirname(directory) : directory);
+  compiled.keepIn(status === constants.compileCacheStatus.ALREADY_ENABLED ? path.dirname(directory) : directory);
   try {
     for (const it of fs.readdirSync(folder))
       if (!it.startsWith(`${process.version}-`)) fs.rmSync(path.join(folder, it), { recursive: true, force: true });
@@ -62,8 +64,6 @@ const keepCompiled = (dir: string): void => {
     // it is not there, or cannot be written
   }
 };
-
-const saveCompiled = (): void => compiled?.save();
 
 const command = (name: string, description: string, parent: Command = program): Command =>
   parent.command(name).description(description).option('--project <dir>', 'project folder', '.');
@@ -110,7 +110,9 @@ command('start', 'serve a project until it receives SIGTERM')
       const dir = entered(project);
       keepCompiled(dir);
       const { start } = await import('./start.js');
-      await start(dir, saveCompiled);
+      await start(dir);
+      compiled.save();
+      boundGrowth();
     }
   });
 
@@ -120,7 +122,7 @@ command('dev', 'serve a project and apply each change to its files as soon as it
     const dir = entered(project);
     keepCompiled(dir);
     const { dev } = await import('./dev/dev.js');
-    await dev(dir, saveCompiled);
+    if (await dev(dir)) compiled.save();
   },
 );
 

@@ -23,7 +23,6 @@ import {
   refuseOtherClient,
   typesInWords,
 } from './project.js';
-import { boundGrowth } from './runtime.js';
 import { readSecrets } from './secrets.js';
 import { hasStudio, serverSettingsOf, siteToServe, studioAddressesOf } from './site.js';
 import { StartFault } from './start-fault.js';
@@ -33,8 +32,8 @@ import { refuseSettings, withStartFaults } from './v4project/config.js';
 import { type BoundProject, bindCode, loadProjectCode } from './v4project/running-code.js';
 import { type Worker, workerOf } from './worker.js';
 
-/** @param whenLoaded is called when everything has been loaded. */
-export const start = async (dir: string, whenLoaded: () => void = () => undefined): Promise<void> => {
+/** Resolves when the project is served. */
+export const start = async (dir: string): Promise<void> => {
   const worker = await workerOf(process.env);
   const project = await openProject(dir);
   const logger = await newLogger(project.env, worker?.number);
@@ -62,7 +61,7 @@ export const start = async (dir: string, whenLoaded: () => void = () => undefine
     const stored = isPreparing ? await storedProject(project, db) : await requireStarted(project, db);
     const bound = await bindCode(stored, loaded, { secrets, db, logger, worker });
     const isNew = isPreparing && (await prepare(project, db, logger, bound.code));
-    await serve(bound, { secrets, db, logger, worker, isNew, whenLoaded });
+    await serve(bound, { secrets, db, logger, worker, isNew });
   } catch (fault) {
     // open connections would keep the process alive
     await db.close();
@@ -96,12 +95,11 @@ interface Serving {
   readonly worker: Worker | null;
   /** Whether the database was new. */
   readonly isNew: boolean;
-  readonly whenLoaded: () => void;
 }
 
 const serve = async (
   { project, code }: BoundProject,
-  { secrets, db, logger, worker, isNew, whenLoaded }: Serving,
+  { secrets, db, logger, worker, isNew }: Serving,
 ): Promise<void> => {
   const { env, config, model } = project;
   let stop: Stop = () => process.exit(1);
@@ -157,8 +155,6 @@ const serve = async (
     close: () => db.close(),
   });
   await begun;
-  whenLoaded();
-  boundGrowth();
   if (worker === null) return;
   worker.onReplaced(() => stop({ delayMs: 0, exitCode: 0, isReplaced: true }));
   worker.onTasks(() => code?.runTasks());

@@ -6,7 +6,10 @@ import { fileURLToPath } from 'node:url';
 /** The default export. Throws what the module throws. */
 export const importModule = async (file: string): Promise<unknown> => {
   const { createJiti } = await import('jiti');
-  return createJiti(import.meta.url).import(file, { default: true });
+  const given = await createJiti(import.meta.url).import(file, { default: true });
+  // of a CommonJS module that a compiler has made of an ES module, jiti returns all exports
+  const all = (given ?? {}) as { readonly __esModule?: unknown; readonly default?: unknown };
+  return all.__esModule === true && 'default' in all ? all.default : given;
 };
 
 export interface FollowedModules {

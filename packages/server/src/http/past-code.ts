@@ -9,7 +9,7 @@ declare module 'fastify' {
     administrator: string | null;
   }
   interface FastifyContextConfig {
-    /** Whether the server itself answers administrators, past the code of the project. @param params of the path. */
+    /** Whether the server itself answers administrators, past the code of the project. @param method of the request. @param params of the path. */
     pastCode?: (method: string, params: PathParams) => boolean;
   }
 }

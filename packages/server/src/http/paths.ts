@@ -43,7 +43,9 @@ export const addPath = (
         function (this: FastifyInstance, request, reply) {
           return (isByAdministrator(request) ? own : refused).call(this, request, reply);
         });
-    if (handler) for (const it of withHead(method)) answers.set(it, withFaults(handler));
+    if (!handler) continue;
+    const answer = withFaults(handler);
+    for (const it of withHead(method)) answers.set(it, answer);
   }
   // one route for all methods: a start takes longer with each
   app.route({

@@ -95,7 +95,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export const isJsonObject = (value: unknown): value is JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
 
-/** A value for a message. Of a module it need not be JSON. */
+/** A value for a message; a module may export what is not JSON. */
 const describe = (value: unknown): string => {
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'function') return 'a function';

@@ -203,13 +203,12 @@ describe('the command line', () => {
     expect(fs.existsSync(path.join(dir, 'ran'))).toBe(false);
   });
 
-  /** What it says last before it waits for signals. @returns once it has ended. */
+  /** Starts the server, and stops it once it waits for signals. @returns the exit code and the signal. */
   const startAndStop = async (given: NodeJS.ProcessEnv = {}): Promise<unknown> => {
-    const all: NodeJS.ProcessEnv = { ...process.env };
-    const { NODE_COMPILE_CACHE: _given, ...others } = all;
+    const { NODE_COMPILE_CACHE: _given, ...others } = process.env;
     const env = { ...others, DATABASE_CLIENT: 'sqlite', PORT: '0', ...given };
     const child = spawn(process.execPath, [main, 'start'], { cwd: dir, env, stdio: ['ignore', 'pipe', 'inherit'] });
-    // what follows is read, too
+    // its last line before it waits for signals; what follows is read, too
     await new Promise<void>((resolve) => {
       child.stdout.on('data', (text) => {
         if (String(text).includes('no administrator yet')) resolve();

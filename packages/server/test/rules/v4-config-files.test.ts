@@ -273,7 +273,7 @@ describe('dovetail.config', () => {
     expect((await open({ 'dovetail.config.ts': both })).config.api.strict).toBe(true);
   });
 
-  it('is no function', async () => {
+  it('cannot be a function', async () => {
     expect(await fault({ 'dovetail.config.mjs': 'export default () => ({});' })).toMatch(
       /must be an object, not a function/,
     );

@@ -82,6 +82,12 @@ describe('the bundle', () => {
     expect(files.filter((it) => /[^\0-\x7f]/.test(textOf(it)))).toEqual([]);
   });
 
+  it('makes tables of media types on their first use, and compares no versions', () => {
+    const texts = [...loadedBy('cli/start.cjs').files].map(textOf).join('');
+    expect(texts.match(/module\.exports = new Proxy\(\{\}, \{ get:/g)).toHaveLength(3);
+    expect(texts).not.toContain('SEMVER_SPEC_VERSION');
+  });
+
   it('has little in a thread', () => {
     const { packages, characters } = loadedBy('read/thread.js');
     expect([...packages]).toEqual(['better-sqlite3']);

@@ -22,8 +22,8 @@ import { faultsOf, formatFault } from './faults.js';
 import { closeGeneration, type Generation, nextGeneration } from './generation.js';
 import { type Batch, watchProject } from './watch.js';
 
-/** @param whenLoaded is called when the first generation is served. */
-export const dev = async (given: string, whenLoaded: () => void = () => undefined): Promise<void> => {
+/** @returns whether the project is served; otherwise it will be once its files are mended. */
+export const dev = async (given: string): Promise<boolean> => {
   if (!fs.existsSync(given))
     throw new StartFault(`There is no folder ${path.resolve(given)}. Set the project folder with --project.`);
   // modules are known by their real paths
@@ -101,7 +101,7 @@ export const dev = async (given: string, whenLoaded: () => void = () => undefine
   });
   watchUncaught(dir, logger, () => stop({ delayMs: 0, exitCode: 1 }));
   await add({ files: [], since: performance.now() }).catch(fail);
-  if (live) whenLoaded();
+  return live !== null;
 };
 
 /** Schema files and seeds: no module is made of them. */

@@ -273,7 +273,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   isOdd: () => null,
   nullsAreLow: false,
   numberText: (column, kind) => (kind === 'float' || kind === 'decimal' ? floatText(column) : sql`${column}::text`),
-  // final sigma (ς) is the same letter as sigma (σ); the bundle is ASCII, and templates with tags stay as they are written
+  // final sigma (ς) is the same letter as sigma (σ); escaped, because the bundle is ASCII and its bundler leaves tagged templates as they are
   fold: (text) =>
     sql`translate(lower(${text}${collation === null ? sql`` : sql` collate ${sql.id(collation)}`}), '\u03c2', '\u03c3')`,
   position: (text, part) => sql`strpos(${text}, ${part})`,
