@@ -72,6 +72,18 @@ it("a fault's stack trace in the log names the lines of the sources, and the pro
   }
 });
 
+it('a script that throws while it is loaded throws again when it is loaded again', async () => {
+  const { load } = (await import(path.join(root, 'dist/cli/compiled.js'))) as {
+    readonly load: (file: string) => unknown;
+  };
+  const dir = newFolder();
+  const file = path.join(dir, 'throws.cjs');
+  fs.writeFileSync(file, 'exports.first = 1; throw new Error("native code is missing");');
+  const fromBundle = path.relative(path.join(root, 'dist/bundle'), file);
+  for (let i = 0; i < 2; i++) expect(() => load(fromBundle)).toThrow('native code is missing');
+  fs.rmSync(dir, { recursive: true });
+});
+
 it('packages that are not bundled are dependencies', () => {
   const { dependencies, peerDependencies } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')) as {
     readonly dependencies: object;
