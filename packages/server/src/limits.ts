@@ -80,7 +80,12 @@ export const limits = {
    * attempt takes 50 µs.
    */
   sqliteWriterPauseMs: 1,
-  /** Bytes of SQLite's journal (`-wal`) above which readers wait briefly, so that it can be truncated. */
+  /**
+   * Pages of SQLite's journal (`-wal`) above which readers wait briefly, so that it begins anew. Of that many, SQLite finds one at once;
+   * and pages that are written again stay in the processor's cache.
+   */
+  sqliteJournalPagesMax: 4_000,
+  /** Bytes of the file that the journal keeps when it begins anew. */
   sqliteJournalBytesMax: 64 * 1024 * 1024,
   /** Pages of SQLite's journal that are copied into the file at once, as SQLite itself does. */
   sqliteCheckpointPages: 1_000,

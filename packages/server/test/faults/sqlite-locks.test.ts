@@ -176,7 +176,11 @@ describe('a file that cannot be in WAL mode, as on some network file systems', (
     other.exec('create table things (id integer primary key); insert into things values (1)');
     const open = (setup: readonly string[] = []) =>
       connect(file, { mustExist: true, setup: setup.filter((it) => !it.includes('journal_mode')) });
-    const engine = newInlineEngine({ connect: (setup) => onConnect(open(setup)), readOnly: false });
+    const engine = newInlineEngine({
+      connect: (setup) => onConnect(open(setup)),
+      readOnly: false,
+      checkpointsApart: true,
+    });
     const reading = open();
     const commits = newCommits({
       read: () => String(reading.dataVersion()),

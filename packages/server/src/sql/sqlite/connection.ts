@@ -161,4 +161,4 @@ const collect = (incoming: Iterable<Rows[number]>, deadline: Deadline): Rows => 
   return rows;
 };
 
-const endless: Deadline = { at: Number.POSITIVE_INFINITY, ms: Number.POSITIVE_INFINITY };
+export const endless: Deadline = { at: Number.POSITIVE_INFINITY, ms: Number.POSITIVE_INFINITY };

@@ -1,6 +1,7 @@
 /** The connections of an engine, each with what it is for. They run statements at once, in whatever thread they are. */
+import { limits } from '../../limits.js';
 import type { ReadProgram, Rows, Statement } from '../dialect.js';
-import { type Connection, type Deadline, deadlineIn, earlier, tooSlow } from './connection.js';
+import { type Connection, type Deadline, deadlineIn, earlier, endless, tooSlow } from './connection.js';
 import type { DataVersion, EngineOptions } from './engine.js';
 import { constraintFault } from './faults.js';
 
@@ -52,11 +53,14 @@ export interface Writer {
   commit(): DataVersion;
   abandon(): void;
   dataVersion(): DataVersion;
-  truncateJournal(): void;
+  /** See `checkpoint`. */
+  checkpoint(): number;
+  /** Copies all of the journal into the file, so that it begins anew. Returns whether nobody was in the way. */
+  restartJournal(): boolean;
   close(): void;
 }
 
-export const newWriter = ({ connect, readOnly, checkpointsApart = false }: EngineOptions): Writer => {
+export const newWriter = ({ connect, readOnly, checkpointsApart }: EngineOptions): Writer => {
   let connection: Connection | null = null;
   let connections = 0;
   /** In the transaction. Its own commit does not change it, and nobody else commits before that. */
@@ -76,6 +80,9 @@ export const newWriter = ({ connect, readOnly, checkpointsApart = false }: Engin
     connection = connect([
       readOnly ? 'pragma query_only = on' : 'pragma journal_mode = wal',
       ...(checkpointsApart ? ['pragma wal_autocheckpoint = 0'] : []),
+      `pragma journal_size_limit = ${limits.sqliteJournalBytesMax}`,
+      // what would undo a statement: most fit into memory, and for each one that does not, SQLite would make a file
+      'pragma temp_store = memory',
       readSchema,
     ]);
     connections += 1;
@@ -130,10 +137,24 @@ export const newWriter = ({ connect, readOnly, checkpointsApart = false }: Engin
       closeIfBroken();
     },
     dataVersion: () => dataVersionOf(opened()),
-    truncateJournal: () => connection?.exec('pragma wal_checkpoint(truncate)'),
+    checkpoint: () => checkpoint(opened()),
+    restartJournal: () => {
+      const [[isBusy] = []] = opened().run(restartStatement, endless);
+      return isBusy === 0;
+    },
     close: () => connection?.close(),
   };
 };
 
 /** Fails if the file is not a database. */
 export const readSchema = 'pragma schema_version';
+
+/** Copies what it can of the journal into the file, without holding up writes. @returns the length of the journal in pages. */
+export const checkpoint = (connection: Connection): number => {
+  const [[, pages] = []] = connection.run(checkpointStatement, endless);
+  return Number(pages);
+};
+
+// both return whether they were held up, the pages in the journal, and how many of them are in the file
+const checkpointStatement: Statement = { sql: 'pragma wal_checkpoint(passive)', params: [], ids: [] };
+const restartStatement: Statement = { sql: 'pragma wal_checkpoint(restart)', params: [], ids: [] };

@@ -17,11 +17,14 @@ export interface Engine {
   dataVersion(): DataVersion | Promise<DataVersion>;
   /**
    * Copies what it can of the journal into the file, without holding up writes; returns the journal's length in pages. Null if
-   * the writing connection does it from time to time, within a commit.
+   * there is nothing to copy.
    */
   readonly checkpoint: (() => Promise<number>) | null;
-  /** Truncates the journal, which takes a moment without readers: later ones wait. */
-  truncateJournal(): Promise<void>;
+  /**
+   * Makes the journal begin anew, which takes a moment without readers: later ones wait. Returns whether it does; readers of other
+   * programs may prevent it.
+   */
+  restartJournal(): Promise<boolean>;
   load(): DbLoad;
   /** No transaction may be open. */
   closeWriter(): Promise<void>;
@@ -77,5 +80,5 @@ export interface EngineOptions {
   /** The writing connection refuses to write. */
   readonly readOnly: boolean;
   /** The writing connection leaves the journal to others (`Engine.checkpoint`). */
-  readonly checkpointsApart?: boolean;
+  readonly checkpointsApart: boolean;
 }

@@ -40,9 +40,10 @@ export const newInlineEngine = (options: EngineOptions): Engine => {
         writer.run(statement, deadlineIn(limits.sqliteStatementMsMax, now));
       return newOwnTransaction(writer, (statements) => inTimeSlices(statements, run), options);
     },
-    checkpoint: null,
+    // at once, before the next transaction
+    checkpoint: options.checkpointsApart ? async () => writer.checkpoint() : null,
     dataVersion: writer.dataVersion,
-    truncateJournal: () => pool.whenIdle(async () => writer.truncateJournal()),
+    restartJournal: () => pool.whenIdle(async () => writer.restartJournal()),
     load: () => ({ ...pool.load(), statements: statementsHere() }),
     closeWriter: async () => writer.close(),
     closeReaders: pool.close,

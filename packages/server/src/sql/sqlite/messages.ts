@@ -40,7 +40,7 @@ export type Call =
   | { readonly kind: 'commit' }
   | { readonly kind: 'abandon' }
   | { readonly kind: 'dataVersion' }
-  | { readonly kind: 'truncateJournal' }
+  | { readonly kind: 'restartJournal' }
   /** Closes the connection, and ends the thread. */
   | { readonly kind: 'close' };
 
@@ -96,7 +96,7 @@ export interface Replies {
   readonly commit: DataVersion;
   readonly abandon: null;
   readonly dataVersion: DataVersion;
-  readonly truncateJournal: null;
+  readonly restartJournal: boolean;
   readonly close: never;
 }
 

@@ -13,7 +13,7 @@ import { readSchema } from './connections.js';
 import { sqliteDialect } from './dialect.js';
 import type { BeginOptions, Engine } from './engine.js';
 import { FullDisk, kindOf } from './faults.js';
-import { LostFile, type OpenedFile, rememberFile, sizeOf } from './file.js';
+import { LostFile, type OpenedFile, rememberFile } from './file.js';
 import { newInlineEngine } from './inline.js';
 import { newOwnTime } from './own-time.js';
 import { isKnownSmall, newSmallReads } from './small-reads.js';
@@ -100,7 +100,7 @@ export const openSqlite = async (
     if (isClosed) throw new Error('the database is closed');
   };
 
-  const inline = newInlineEngine({ connect: connectAgain, readOnly });
+  const inline = newInlineEngine({ connect: connectAgain, readOnly, checkpointsApart: file !== MEMORY && !readOnly });
   /** What clients read, and what writes. */
   let reading: Engine = inline;
   let writing: Engine = inline;
@@ -209,28 +209,11 @@ export const openSqlite = async (
     }
   };
 
-  const journal = `${file}-wal`;
-  let journalMax: number = limits.sqliteJournalBytesMax;
-  let writesSinceLook = 0;
-  /** The size of the journal is looked at now and then: it costs as much as a statement. */
-  const isJournalLong = (): boolean => {
-    writesSinceLook += 1;
-    if (writesSinceLook < WRITES_PER_LOOK) return false;
-    const isLong = sizeOf(journal) > journalMax;
-    // a long one is looked at again by who truncates it
-    if (!isLong) writesSinceLook = 0;
-    return isLong;
+  const checkpoints = newCheckpoints();
+  /** As long as readers or writes overlap, the journal only grows: it begins anew only while there are none. */
+  const boundJournal = async (): Promise<void> => {
+    if (!isClosed && checkpoints.isJournalLong()) checkpoints.onRestart(await writing.restartJournal());
   };
-  /** As long as readers overlap, the journal only grows: it can be truncated only while there are none. */
-  const truncateJournal = async (): Promise<void> => {
-    if (isClosed || !isJournalLong()) return;
-    writesSinceLook = 0;
-    await writing.truncateJournal();
-    // readers of other programs may have prevented it
-    journalMax = sizeOf(journal) + limits.sqliteJournalBytesMax;
-  };
-
-  const checkpointSoon = newCheckpoints();
 
   // one writer at a time: the file has one write lock anyway, and unlike busy-waiting a queue is fair
   let last: Promise<unknown> = Promise.resolve();
@@ -246,7 +229,7 @@ export const openSqlite = async (
       follow = resolve;
     });
     const onFinishing = (): void => {
-      if (isJournalLong()) return;
+      if (checkpoints.isJournalLong()) return;
       isFollowed = true;
       follow();
     };
@@ -263,8 +246,8 @@ export const openSqlite = async (
       return writeWith(nextWriting);
     };
     const turn = last.then(() => withRequestErrors(write()));
-    const end = turn.then(() => (isFollowed ? undefined : truncateJournal())).catch(() => undefined);
-    turn.then(() => checkpointSoon(writing.checkpoint)).catch(() => undefined);
+    const end = turn.then(() => (isFollowed ? undefined : boundJournal())).catch(() => undefined);
+    turn.then(() => checkpoints.onCommit(writing.checkpoint)).catch(() => undefined);
     last = Promise.race([followed, end]);
     const before = ended;
     // not `Promise.all`, whose result would hold those of all writes before
@@ -341,15 +324,16 @@ export const openSqlite = async (
 
 /**
  * Starts a checkpoint when the commits since the last one have filled about `limits.sqliteCheckpointPages`. How many commits
- * that takes is known from the last time; a journal that grows all the same is truncated.
+ * that takes is known from the last time.
  */
 const newCheckpoints = () => {
   let commits = 0;
   let commitsBetween = 1;
   /** Pages in the journal after the last checkpoint. */
   let pages = 0;
+  let pagesMax: number = limits.sqliteJournalPagesMax;
   let isRunning = false;
-  return async (checkpoint: Engine['checkpoint']): Promise<void> => {
+  const onCommit = async (checkpoint: Engine['checkpoint']): Promise<void> => {
     commits += 1;
     if (!checkpoint || isRunning || commits < commitsBetween) return;
     isRunning = true;
@@ -367,13 +351,20 @@ const newCheckpoints = () => {
       isRunning = false;
     }
   };
+  return {
+    onCommit,
+    isJournalLong: () => pages > pagesMax,
+    /** If readers of other programs are in the way, the next attempt is made once the journal is that much longer. */
+    onRestart: (isRestarted: boolean): void => {
+      if (isRestarted) pages = 0;
+      pagesMax = pages + limits.sqliteJournalPagesMax;
+    },
+  };
 };
 
 const MEMORY = ':memory:';
 /** Commits after which there is a checkpoint, however small they are. */
 const COMMITS_BETWEEN_MAX = 100;
-/** Writes between two looks at the size of the journal. */
-const WRITES_PER_LOOK = 8;
 
 /** How long to wait for locks of other programs from now on, in milliseconds of `performance.now()`. */
 const lockedUntil = (): number => performance.now() + limits.sqliteLockMsMax;

@@ -6,7 +6,7 @@ export interface Pool {
   /** Runs the work with a connection, first come, first served. A broken connection is not reused. */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   /** Runs the work once no connection is in use; later requests for one wait. */
-  whenIdle(work: () => Promise<void>): Promise<void>;
+  whenIdle<T>(work: () => Promise<T>): Promise<T>;
   load(): Omit<DbLoad, 'statements'>;
   /** Rejects new work, and closes the connections once running and waiting work has finished. */
   close(): Promise<void>;
@@ -55,7 +55,7 @@ export const newPool = (connect: () => Connection, max: number): Pool => {
     whenIdle: async (work) => {
       await acquireAll();
       try {
-        await work();
+        return await work();
       } finally {
         for (let i = 0; i < max; i++) release();
       }

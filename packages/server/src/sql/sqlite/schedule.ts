@@ -20,7 +20,7 @@ export interface Schedule {
   /** Runs the work with a thread of its own. Throws `Refusal` if there is none in time. */
   use<T>(cost: Cost, work: (thread: Thread) => Promise<T>): Promise<T>;
   /** Runs the work once no thread is in use. Until those that take long have ended, only reads known to be short may start. */
-  whenIdle(work: () => Promise<void>): Promise<void>;
+  whenIdle<T>(work: () => Promise<T>): Promise<T>;
   load(): Omit<DbLoad, 'statements'>;
   /** Rejects new work; lets running and waiting work finish, and ends the threads. */
   close(): Promise<void>;
@@ -170,7 +170,7 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
         admit();
       });
       try {
-        await work();
+        return await work();
       } finally {
         held = 'nothing';
         admit();

@@ -7,7 +7,7 @@ import { bug, never } from '../../errors.js';
 import type { PlannedRead, Rows, Statement } from '../dialect.js';
 import { sqliteBinding } from './binding.js';
 import { type Connection, connect, deadlineIn, earlier, tooSlow } from './connection.js';
-import { beginSnapshot, newWriter, runProgram, type Snapshot } from './connections.js';
+import { beginSnapshot, checkpoint, newWriter, runProgram, type Snapshot } from './connections.js';
 import type { DataVersion } from './engine.js';
 import { rememberFile } from './file.js';
 import {
@@ -114,10 +114,6 @@ const newReaderCalls = (connectAgain: () => Connection, begin: Begin, watched: W
     snapshot = null;
     return null;
   };
-  const checkpoint = (): number => {
-    const [[, pages] = []] = current().run(checkpointStatement, deadlineIn(Number.POSITIVE_INFINITY));
-    return Number(pages);
-  };
   const runPlanned = (call: PlannedCall): Replies['planned'] => {
     const before = cpuMs();
     const program = begin(plans.of(call), call.values, sqliteBinding);
@@ -144,7 +140,7 @@ const newReaderCalls = (connectAgain: () => Connection, begin: Begin, watched: W
         case 'planned':
           return runPlanned(call);
         case 'checkpoint':
-          return watched(checkpoint);
+          return watched(() => checkpoint(current()));
         default:
           throw bug('thread.unknown-call', { kind: call.kind });
       }
@@ -153,9 +149,6 @@ const newReaderCalls = (connectAgain: () => Connection, begin: Begin, watched: W
     close: () => connection?.close(),
   };
 };
-
-/** Returns whether it was held up, the pages in the journal, and how many of them are in the file. */
-const checkpointStatement: Statement = { sql: 'pragma wal_checkpoint(passive)', params: [], ids: [] };
 
 /** Plans by number: as many as the other side believes to be here. */
 const newPlans = () => {
@@ -237,9 +230,8 @@ const newWriterCalls = (
           return null;
         case 'dataVersion':
           return writer.dataVersion();
-        case 'truncateJournal':
-          writer.truncateJournal();
-          return null;
+        case 'restartJournal':
+          return writer.restartJournal();
         case 'read':
         case 'endRead':
         case 'planned':

@@ -130,10 +130,7 @@ export const newThreadEngine = (of: ThreadedFile, { count, module, begin: ownBeg
     checkpoint: of.readOnly
       ? null
       : () => schedule.use({ ms: Number.POSITIVE_INFINITY, runs: 0 }, (thread) => thread.call({ kind: 'checkpoint' })),
-    truncateJournal: () =>
-      schedule.whenIdle(async () => {
-        await writerThread().call({ kind: 'truncateJournal' });
-      }),
+    restartJournal: () => schedule.whenIdle(() => writerThread().call({ kind: 'restartJournal' })),
     load: () => {
       let statements = statementsOfEnded + statementsHere();
       for (const it of live) statements += it.statements();
