@@ -376,7 +376,7 @@ export const limits = {
   /** Last ranks of a long list that are checked before it is changed, unless they were spread. */
   soundRanksMax: 2_000,
   /** The same for lists on the other side of the changed links; there may be many. */
-  soundInverseRanksMax: 100,
+  soundInverseRanksMax: 20,
   /** Greatest stored rank. Old databases store them as 32-bit integers, and the fractions that v4 adds must fit into a float. */
   rankMax: 2_147_483_647,
   /** `Retry-After` of a 503, in seconds. */
