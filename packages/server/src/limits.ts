@@ -81,10 +81,12 @@ export const limits = {
    */
   sqliteWriterPauseMs: 1,
   /**
-   * Pages of SQLite's journal (`-wal`) above which readers wait briefly, so that it begins anew. Of that many, SQLite finds one at once;
-   * and pages that are written again stay in the processor's cache.
+   * Pages of SQLite's journal (`-wal`) above which it begins anew as soon as no read takes long. Of that many, SQLite finds one at
+   * once; and pages that are written again stay in the processor's cache.
    */
-  sqliteJournalPagesMax: 4_000,
+  sqliteJournalPages: 4_000,
+  /** Pages of it above which writes and further reads wait for reads that take long, so that it begins anew. */
+  sqliteJournalPagesMax: 16_000,
   /** Bytes of the file that the journal keeps when it begins anew. */
   sqliteJournalBytesMax: 64 * 1024 * 1024,
   /** Pages of SQLite's journal that are copied into the file at once, as SQLite itself does. */

@@ -32,6 +32,9 @@ const shortly = async <T>(work: () => Promise<T>): Promise<T> => {
   }
 };
 
+/** Of a page in the journal, with its header. */
+const PAGE_BYTES = 4096 + 24;
+
 const said: Error[] = [];
 let db: SqliteDb;
 let file: string;
@@ -115,12 +118,28 @@ describe('a read in a thread', () => {
     let end = (): void => undefined;
     const long = schedule.use(newCost(), () => new Promise<void>((resolve) => (end = resolve)));
     const did: string[] = [];
-    const work = schedule.whenIdle(async () => void did.push('work'));
+    const work = schedule.whenIdle(async () => void did.push('work'), true);
     await schedule.use({ ms: 1, runs: 1 }, async () => void did.push('read'));
     expect(did).toEqual(['read']);
     end();
     await Promise.all([long, work]);
     expect(did).toEqual(['read', 'work']);
+    await schedule.close();
+  });
+
+  it('holds up no write that needs such a moment unless it is urgent', async () => {
+    const thread = { isGone: () => false, close: async () => undefined } as unknown as Thread;
+    const schedule = newSchedule(1, () => thread);
+    const held: (() => void)[] = [];
+    const hold = () => new Promise<void>((resolve) => held.push(resolve));
+    const unknown = schedule.use(newCost(), hold);
+    // it waits until the read is known to take long
+    expect(await schedule.whenIdle(async () => 'work', false)).toBe(null);
+    const later = schedule.use({ ms: 1, runs: 1 }, async () => 'read');
+    expect(await later).toBe('read');
+    for (const end of held) end();
+    await unknown;
+    expect(await schedule.whenIdle(async () => 'work', false)).toBe('work');
     await schedule.close();
   });
 
@@ -188,6 +207,17 @@ describe('a write in a thread', () => {
     await db.write((tx) => run(tx, sql`insert into things values (7, 'seven')`));
     expect(await names()).toEqual([['one'], ['seven']]);
     await db.write((tx) => run(tx, sql`delete from things where id = 7`));
+  });
+
+  it('leaves a journal that stays small, however long writes follow one another', async () => {
+    const size = 1024 * 1024;
+    const writes = (4 * server.sqliteJournalPages * PAGE_BYTES) / size;
+    const update = () => writeOne(sql`update things set name = ${'x'.repeat(size)} where id = 8`);
+    const writeOne = (query: Sql) => db.write((tx) => run(tx, query));
+    await writeOne(sql`insert into things values (8, 'eight')`);
+    await Promise.all(Array.from({ length: writes }, update));
+    expect(fs.statSync(`${file}-wal`).size).toBeLessThan(2 * server.sqliteJournalPages * PAGE_BYTES);
+    await writeOne(sql`delete from things where id = 8`);
   });
 
   it('has no bound in a schema change', async () => {

@@ -33,6 +33,8 @@ export interface Connection {
   exec(text: string): void;
   /** `data_version`: another number after every commit of another connection. Every request asks, so nothing is looked up. */
   dataVersion(): number;
+  /** The journal as it is; not in a transaction. Asked after every commit. */
+  journal(): Journal;
   /** Also false if SQLite has rolled back by itself, as it does when the disk is full. */
   inTransaction(): boolean;
   /** Rolls back the transaction, if there still is one. */
@@ -40,6 +42,12 @@ export interface Connection {
   /** Whether an error may have left it in an unknown state, so that it must not be used again. */
   isBroken(): boolean;
   close(): void;
+}
+
+/** Its pages, and how many of them are in the file, too. Both are -1 if the file has no such journal. */
+export interface Journal {
+  readonly pages: number;
+  readonly copied: number;
 }
 
 export interface ConnectOptions {
@@ -113,6 +121,7 @@ const connectionOf = (raw: Database.Database): Connection => {
     return fault;
   };
   let version: Database.Statement | null = null;
+  let noCheckpoint: Database.Statement | null = null;
   const exec = (sql: string): void => {
     run({ sql, params: [], ids: [] }, endless);
   };
@@ -123,6 +132,15 @@ const connectionOf = (raw: Database.Database): Connection => {
       try {
         version ??= raw.prepare('pragma data_version').pluck();
         return version.get() as number;
+      } catch (fault) {
+        throw noted(fault);
+      }
+    },
+    journal: () => {
+      try {
+        noCheckpoint ??= raw.prepare('pragma wal_checkpoint(noop)').raw();
+        const [, pages, copied] = noCheckpoint.get() as readonly [number, number, number];
+        return { pages, copied };
       } catch (fault) {
         throw noted(fault);
       }

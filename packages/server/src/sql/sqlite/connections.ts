@@ -54,7 +54,7 @@ export interface Writer {
   abandon(): void;
   dataVersion(): DataVersion;
   /** See `checkpoint`. */
-  checkpoint(): number;
+  checkpoint(): void;
   /** Copies all of the journal into the file, so that it begins anew. Returns whether nobody was in the way. */
   restartJournal(): boolean;
   close(): void;
@@ -149,12 +149,11 @@ export const newWriter = ({ connect, readOnly, checkpointsApart }: EngineOptions
 /** Fails if the file is not a database. */
 export const readSchema = 'pragma schema_version';
 
-/** Copies what it can of the journal into the file, without holding up writes. @returns the length of the journal in pages. */
-export const checkpoint = (connection: Connection): number => {
-  const [[, pages] = []] = connection.run(checkpointStatement, endless);
-  return Number(pages);
+/** Copies what it can of the journal into the file, without holding up writes. */
+export const checkpoint = (connection: Connection): void => {
+  connection.run(checkpointStatement, endless);
 };
 
-// both return whether they were held up, the pages in the journal, and how many of them are in the file
 const checkpointStatement: Statement = { sql: 'pragma wal_checkpoint(passive)', params: [], ids: [] };
+/** Returns whether it was held up, the pages in the journal, and how many of them are in the file. */
 const restartStatement: Statement = { sql: 'pragma wal_checkpoint(restart)', params: [], ids: [] };

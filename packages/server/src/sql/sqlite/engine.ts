@@ -16,15 +16,15 @@ export interface Engine {
   /** The writing connection's `data_version`, after all that was asked of it before. */
   dataVersion(): DataVersion | Promise<DataVersion>;
   /**
-   * Copies what it can of the journal into the file, without holding up writes; returns the journal's length in pages. Null if
-   * there is nothing to copy.
+   * Copies what it can of the journal into the file, without holding up writes. Null for a database in memory, and for one that is
+   * only read.
    */
-  readonly checkpoint: (() => Promise<number>) | null;
+  readonly checkpoint: (() => Promise<void>) | null;
   /**
-   * Makes the journal begin anew, which takes a moment without readers: later ones wait. Returns whether it does; readers of other
-   * programs may prevent it.
+   * Makes the journal begin anew, which takes a moment without readers: later ones wait. Returns whether it does: readers of other
+   * programs may prevent it, and unless it is urgent, so may reads that take long.
    */
-  restartJournal(): Promise<boolean>;
+  restartJournal(isUrgent: boolean): Promise<boolean>;
   load(): DbLoad;
   /** No transaction may be open. */
   closeWriter(): Promise<void>;

@@ -43,7 +43,8 @@ export const newInlineEngine = (options: EngineOptions): Engine => {
     // at once, before the next transaction
     checkpoint: options.checkpointsApart ? async () => writer.checkpoint() : null,
     dataVersion: writer.dataVersion,
-    restartJournal: () => pool.whenIdle(async () => writer.restartJournal()),
+    restartJournal: async (isUrgent) =>
+      (isUrgent || pool.load().inUse === 0) && pool.whenIdle(async () => writer.restartJournal()),
     load: () => ({ ...pool.load(), statements: statementsHere() }),
     closeWriter: async () => writer.close(),
     closeReaders: pool.close,

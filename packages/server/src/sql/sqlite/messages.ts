@@ -88,8 +88,7 @@ export interface Replies {
   /** `ms` is the CPU time that it took. */
   readonly read: { readonly rows: readonly Rows[]; readonly ms: number };
   readonly endRead: never;
-  /** The length of the journal in pages. */
-  readonly checkpoint: number;
+  readonly checkpoint: null;
   readonly planned: { readonly result: unknown; readonly ms: number };
   readonly open: null;
   readonly write: WriteReply;

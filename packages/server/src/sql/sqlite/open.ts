@@ -8,7 +8,7 @@ import type { Changes } from '../changes.js';
 import { fixedStatement } from '../compile.js';
 import { type Db, type PlannedRead, readRows, type Tx } from '../dialect.js';
 import { newCommits } from './commits.js';
-import { type Connection, connect } from './connection.js';
+import { type Connection, connect, type Journal } from './connection.js';
 import { readSchema } from './connections.js';
 import { sqliteDialect } from './dialect.js';
 import type { BeginOptions, Engine } from './engine.js';
@@ -114,9 +114,20 @@ export const openSqlite = async (
   // ---- reading
 
   // `data_version` counts the commits of other connections, so this one never writes and is never in a transaction
-  let versionConnection: Connection | null = null;
+  let lookingConnection: Connection | null = null;
   /** Makes versions unique: counts of different connections cannot be compared. */
-  let versionConnections = 0;
+  let lookingConnections = 0;
+  const looking = <T>(look: (connection: Connection) => T): T => {
+    if (lookingConnection === null) {
+      lookingConnection = connectAgain();
+      lookingConnections += 1;
+    }
+    try {
+      return look(lookingConnection);
+    } finally {
+      lookingConnection = unlessBroken(lookingConnection);
+    }
+  };
   let fileCheckedAt = Number.NEGATIVE_INFINITY;
   const readVersion = (): string => {
     requireOpen();
@@ -124,15 +135,7 @@ export const openSqlite = async (
       fileCheckedAt = performance.now();
       opened?.isIntact();
     }
-    if (versionConnection === null) {
-      versionConnection = connectAgain();
-      versionConnections += 1;
-    }
-    try {
-      return `${versionConnections}.${versionConnection.dataVersion()}`;
-    } finally {
-      versionConnection = unlessBroken(versionConnection);
-    }
+    return looking((connection) => `${lookingConnections}.${connection.dataVersion()}`);
   };
 
   const commits = newCommits({ read: readVersion, readOfWriter: () => writing.dataVersion() });
@@ -209,10 +212,10 @@ export const openSqlite = async (
     }
   };
 
-  const checkpoints = newCheckpoints();
-  /** As long as readers or writes overlap, the journal only grows: it begins anew only while there are none. */
+  const checkpoints = newCheckpoints(() => looking((connection) => connection.journal()));
+  /** As long as reads or writes overlap, the journal only grows: it begins anew only while there are none. */
   const boundJournal = async (): Promise<void> => {
-    if (!isClosed && checkpoints.isJournalLong()) checkpoints.onRestart(await writing.restartJournal());
+    if (!isClosed && checkpoints.isLong()) checkpoints.onRestart(await writing.restartJournal(checkpoints.isUrgent()));
   };
 
   // one writer at a time: the file has one write lock anyway, and unlike busy-waiting a queue is fair
@@ -229,7 +232,7 @@ export const openSqlite = async (
       follow = resolve;
     });
     const onFinishing = (): void => {
-      if (checkpoints.isJournalLong()) return;
+      if (checkpoints.isLong()) return;
       isFollowed = true;
       follow();
     };
@@ -246,8 +249,8 @@ export const openSqlite = async (
       return writeWith(nextWriting);
     };
     const turn = last.then(() => withRequestErrors(write()));
-    const end = turn.then(() => (isFollowed ? undefined : boundJournal())).catch(() => undefined);
     turn.then(() => checkpoints.onCommit(writing.checkpoint)).catch(() => undefined);
+    const end = turn.then(() => (isFollowed ? undefined : boundJournal())).catch(() => undefined);
     last = Promise.race([followed, end]);
     const before = ended;
     // not `Promise.all`, whose result would hold those of all writes before
@@ -317,54 +320,47 @@ export const openSqlite = async (
       if (reading !== inline) await inline.closeReaders();
       small.close();
       // the last connection to close moves the journal into the file
-      versionConnection?.close();
+      lookingConnection?.close();
     },
   };
 };
 
-/**
- * Starts a checkpoint when the commits since the last one have filled about `limits.sqliteCheckpointPages`. How many commits
- * that takes is known from the last time.
- */
-const newCheckpoints = () => {
-  let commits = 0;
-  let commitsBetween = 1;
-  /** Pages in the journal after the last checkpoint. */
-  let pages = 0;
-  let pagesMax: number = limits.sqliteJournalPagesMax;
+/** Decides after each commit what is to be done about the journal. @param look at it. */
+const newCheckpoints = (look: () => Journal) => {
+  let journal: Journal = { pages: 0, copied: 0 };
+  /** Pages that it had when the last checkpoint began. */
+  let seen = 0;
+  let pagesMax: number = limits.sqliteJournalPages;
   let isRunning = false;
-  const onCommit = async (checkpoint: Engine['checkpoint']): Promise<void> => {
-    commits += 1;
-    if (!checkpoint || isRunning || commits < commitsBetween) return;
-    isRunning = true;
-    const counted = commits;
-    commits = 0;
-    try {
-      const found = await checkpoint();
-      // the journal begins anew once all of it is in the file
-      const added = found >= pages ? found - pages : found;
-      pages = found;
-      const perCommit = Math.max(1, added / counted);
-      // the next ones may be larger
-      commitsBetween = Math.min(COMMITS_BETWEEN_MAX, Math.ceil(limits.sqliteCheckpointPages / perCommit));
-    } finally {
-      isRunning = false;
-    }
-  };
+  const isUrgent = () => journal.pages > limits.sqliteJournalPagesMax;
   return {
-    onCommit,
-    isJournalLong: () => pages > pagesMax,
-    /** If readers of other programs are in the way, the next attempt is made once the journal is that much longer. */
+    onCommit: async (checkpoint: Engine['checkpoint']): Promise<void> => {
+      if (!checkpoint) return;
+      journal = look();
+      // it has begun anew
+      if (journal.pages < seen) seen = 0;
+      if (isRunning || journal.pages - seen < limits.sqliteCheckpointPages) return;
+      seen = journal.pages;
+      isRunning = true;
+      try {
+        await checkpoint();
+      } finally {
+        isRunning = false;
+      }
+    },
+    isUrgent,
+    /** Whether it is to begin anew: once most of it is in the file, this takes little time. */
+    isLong: () =>
+      journal.pages > pagesMax && (journal.pages - journal.copied < limits.sqliteCheckpointPages || isUrgent()),
+    /** If readers are in the way, the next attempt is made once the journal is that much longer. */
     onRestart: (isRestarted: boolean): void => {
-      if (isRestarted) pages = 0;
-      pagesMax = pages + limits.sqliteJournalPagesMax;
+      pagesMax = (isRestarted ? 0 : journal.pages) + limits.sqliteJournalPages;
+      if (isRestarted) journal = { pages: 0, copied: 0 };
     },
   };
 };
 
 const MEMORY = ':memory:';
-/** Commits after which there is a checkpoint, however small they are. */
-const COMMITS_BETWEEN_MAX = 100;
 
 /** How long to wait for locks of other programs from now on, in milliseconds of `performance.now()`. */
 const lockedUntil = (): number => performance.now() + limits.sqliteLockMsMax;

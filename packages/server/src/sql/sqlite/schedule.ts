@@ -19,8 +19,11 @@ export const noteCost = (cost: Cost, ms: number): void => {
 export interface Schedule {
   /** Runs the work with a thread of its own. Throws `Refusal` if there is none in time. */
   use<T>(cost: Cost, work: (thread: Thread) => Promise<T>): Promise<T>;
-  /** Runs the work once no thread is in use. Until those that take long have ended, only reads known to be short may start. */
-  whenIdle<T>(work: () => Promise<T>): Promise<T>;
+  /**
+   * Runs the work once no thread is in use. If it is urgent, and a read takes long, only reads known to be short may start until that
+   * has ended; if it is not, the work is left undone, and the result is null.
+   */
+  whenIdle<T>(work: () => Promise<T>, isUrgent: boolean): Promise<T | null>;
   load(): Omit<DbLoad, 'statements'>;
   /** Rejects new work; lets running and waiting work finish, and ends the threads. */
   close(): Promise<void>;
@@ -56,8 +59,8 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
   let isClosed = false;
   /** Called once no read is running. */
   const onIdle: (() => void)[] = [];
-  /** The same for who wants no further ones until then; null if nobody does. */
-  let onEmpty: (() => void) | null = null;
+  /** Who wants no further ones until then; null if nobody does. `end` is told whether none is running. */
+  let awaited: { readonly isUrgent: boolean; readonly end: (isEmpty: boolean) => void } | null = null;
 
   const waiting = (): number => queues.short.length + queues.unknown.length + queues.long.length;
 
@@ -94,9 +97,18 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
     }
     return long < longMax && queues.long.length > 0 && held === 'nothing' ? queues.long : null;
   };
+  const endWait = (isEmpty: boolean): void => {
+    if (!isEmpty) held = 'nothing';
+    awaited?.end(isEmpty);
+    awaited = null;
+  };
   const admit = (): void => {
-    // one that turns out to take long must not hold up those that are short
-    if (onEmpty) held = longRunning() > 0 ? 'long' : 'all';
+    if (awaited) {
+      const isLong = longRunning() > 0;
+      if (isLong && !awaited.isUrgent) endWait(false);
+      // one that turns out to take long must not hold up those that are short
+      else held = isLong ? 'long' : 'all';
+    }
     for (let queue = next(); queue; queue = next()) {
       let thread: Thread | null;
       try {
@@ -113,8 +125,7 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
       run(it);
     }
     if (running.size > 0) return;
-    onEmpty?.();
-    onEmpty = null;
+    if (awaited) endWait(true);
     for (const resolve of onIdle.splice(0)) resolve();
   };
 
@@ -163,12 +174,13 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
         release(it);
       }
     },
-    whenIdle: async (work) => {
-      await new Promise<void>((resolve) => {
-        onEmpty = resolve;
+    whenIdle: async (work, isUrgent) => {
+      const isEmpty = await new Promise<boolean>((resolve) => {
+        awaited = { isUrgent, end: resolve };
         keepLooking();
         admit();
       });
+      if (!isEmpty) return null;
       try {
         return await work();
       } finally {

@@ -140,7 +140,8 @@ const newReaderCalls = (connectAgain: () => Connection, begin: Begin, watched: W
         case 'planned':
           return runPlanned(call);
         case 'checkpoint':
-          return watched(() => checkpoint(current()));
+          watched(() => checkpoint(current()));
+          return null;
         default:
           throw bug('thread.unknown-call', { kind: call.kind });
       }

@@ -129,8 +129,12 @@ export const newThreadEngine = (of: ThreadedFile, { count, module, begin: ownBeg
     // it waits for the disk
     checkpoint: of.readOnly
       ? null
-      : () => schedule.use({ ms: Number.POSITIVE_INFINITY, runs: 0 }, (thread) => thread.call({ kind: 'checkpoint' })),
-    restartJournal: () => schedule.whenIdle(() => writerThread().call({ kind: 'restartJournal' })),
+      : () =>
+          schedule.use({ ms: Number.POSITIVE_INFINITY, runs: 0 }, async (thread) => {
+            await thread.call({ kind: 'checkpoint' });
+          }),
+    restartJournal: async (isUrgent) =>
+      (await schedule.whenIdle(() => writerThread().call({ kind: 'restartJournal' }), isUrgent)) ?? false,
     load: () => {
       let statements = statementsOfEnded + statementsHere();
       for (const it of live) statements += it.statements();
