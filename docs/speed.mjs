@@ -46,14 +46,21 @@ const reads = (articles) => {
   const [first] = Object.values(found);
   if (!first) return [];
   const databases = Object.keys(found);
-  const head = ['request', ...databases.flatMap((it) => [`${names[it]}, made anew`, `${names[it]}, kept`])];
-  const rows = Object.keys(first.figures).map((name) => [
-    about[name],
-    ...databases.flatMap((it) => {
-      const { cpuRatio, ratio, cachedRatio } = found[it].figures[name] ?? {};
-      return [short(cpuRatio ?? ratio), short(cachedRatio)];
-    }),
-  ]);
+  /** A database that is read by threads has a second figure. */
+  const columnsOf = (database) => {
+    const figures = Object.values(found[database].figures);
+    return [
+      { head: 'made anew', of: ({ cpuRatio, ratio }) => cpuRatio ?? ratio },
+      ...(figures.some((it) => it.singleCpuRatio) ? [{ head: 'by one thread', of: (it) => it.singleCpuRatio }] : []),
+      { head: 'kept', of: (it) => it.cachedRatio },
+    ].map(({ head, of }) => ({
+      head: `${names[database]}, ${head}`,
+      of: (name) => short(of(found[database].figures[name] ?? {})),
+    }));
+  };
+  const columns = databases.flatMap(columnsOf);
+  const head = ['request', ...columns.map((it) => it.head)];
+  const rows = Object.keys(first.figures).map((name) => [about[name], ...columns.map((it) => it.of(name))]);
   return [
     `${articles.toLocaleString('en')} articles, of which a list shows 25 (${machineOf(first.run)}):`,
     table(head, rows),

@@ -38,11 +38,7 @@ export const measureMemory = async ({ dir, options }) => {
   const figures = {};
   for (const threads of settings) {
     const name = threads === null ? 'default' : String(threads);
-    const project = makeProject(path.join(dir, `recorded-threads-${name}`), nothingKept, recordedProject);
-    fs.writeFileSync(
-      path.join(project, 'dovetail.config.json'),
-      `${JSON.stringify({ memory: nothingKept, threads })}\n`,
-    );
+    const project = makeProject(path.join(dir, `recorded-threads-${name}`), nothingKept, recordedProject, { threads });
     // the first start adds what Dovetail needs
     await (await startDovetail(dist, project, world)).stop();
     const startCpuMs = [];
