@@ -174,11 +174,15 @@ const excerptQuery = (path: RankedPath, places: number, max: number, ends: Excer
       first(select('near', sql` and ${rank} > ${anchor}`), 'asc', max),
     ];
   });
-  const isLong = sql`(select size.is_long from size)`;
+  const kind = sql`(select length.kind from length)`;
+  const isShort = sql`${kind} = 'short'`;
   // a condition would be tested for each row of a long list
-  const wholeMax = sql`case when ${isLong} then 0 else ${sql.lit(limits.wholeListMax)} end`;
-  const whole = sql`select * from (${select('whole', sql` and not ${isLong}`)} order by ${rank}, ${to} limit ${wholeMax}) part`;
-  const isSpread = sql`coalesce((select min(${rank}) from ${rows}) >= ${sql.lit(spread.min)}, false)`;
+  const wholeMax = sql`case when ${isShort} then ${sql.lit(limits.wholeListMax)} else 0 end`;
+  const whole = sql`select * from (${select('whole', sql` and ${isShort}`)} order by ${rank}, ${to} limit ${wholeMax}) part`;
+  const isSpread = sql`(select min(${rank}) from ${rows}) >= ${sql.lit(spread.min)}`;
+  const isLong = sql`exists (select 1 from ${rows} limit 1 offset ${sql.lit(limits.wholeListMax)})`;
+  // one that was spread need not be counted, and is sound
+  const length = sql`select case when ${isSpread} then 'spread' when ${isLong} then 'long' else 'short' end as kind`;
   const isUnsound = sql`${lastRank(path, owner, limits.soundRanksMax, dialect)} is null`;
   const parts = [
     whole,
@@ -187,10 +191,10 @@ const excerptQuery = (path: RankedPath, places: number, max: number, ends: Excer
     ...(ends.start || ends.end ? [first(select('end', sql``), 'asc', ends.start ? max : 1)] : []),
     ...(ends.end ? [first(select('end', sql``), 'desc', max)] : []),
     ...near.flat(),
-    sql`select ${columnsOf({ text: sql`cast('unsound' as text)` })} from size where ${isLong} and not ${isSpread} and ${isUnsound}`,
+    // of no other list, because it reads far more
+    sql`select ${columnsOf({ text: sql`cast('unsound' as text)` })} where case when ${kind} = 'long' then ${isUnsound} else false end`,
   ];
-  const size = sql`select exists (select 1 from ${rows} limit 1 offset ${sql.lit(limits.wholeListMax)}) as is_long`;
-  return sql`select * from (with size as materialized (${size}) ${sql.join(parts, sql` union all `)}) list`;
+  return sql`select * from (with length as materialized (${length}) ${sql.join(parts, sql` union all `)}) list`;
 };
 
 /** The same once the rows around those of the ids have been read by their ranks. */

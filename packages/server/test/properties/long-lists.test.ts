@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/limits.js';
+import { spread } from '../../src/write/order.js';
 import { newRandom, type Random, seedOfRun } from '../oracle/random.js';
 import { dialects, type Entry, idsOf, useRelationsWorld } from '../world/relations/world.js';
 import { type Element, type Id, type Moves, moved } from './moves.js';
@@ -90,6 +91,30 @@ describe.each(dialects)('long lists on %s', (dialect) => {
     for (let i = 0; i < 30; i++)
       now = await put(url, { disconnect: [], connect: [{ id: list[i]!, position: { before: list[100]! } }] }, now);
     await expectRanks(url, list.length);
+  });
+
+  it('R5: a list that has become short is changed as before', async () => {
+    const { url, list, outside } = await setUp();
+    const last = list.at(-1)!;
+    // spreads the list
+    let now = await put(url, { disconnect: [], connect: [{ id: last, position: { before: list[100]! } }] }, list);
+    now = await put(url, { disconnect: now.filter((id) => id !== last && id !== list[0]), connect: [] }, now);
+    expect(now).toEqual([list[0], last]);
+    expect(Math.min(...(await ranksOf(url)))).toBeGreaterThanOrEqual(spread.min);
+    const positions: readonly NonNullable<Element['position']>[] = [
+      { end: true },
+      { start: true },
+      { before: last },
+      { after: last },
+      { after: list[0]! },
+    ];
+    for (const [i, position] of positions.entries())
+      now = await put(url, { disconnect: [], connect: [{ id: outside[i]!, position }] }, now);
+    now = await put(url, { disconnect: [], connect: [{ id: last, position: { start: true } }] }, now);
+    await expectRanks(url, 2 + positions.length);
+    now = await put(url, { disconnect: now, connect: [] }, now);
+    await put(url, { disconnect: [], connect: [{ id: last, position: { end: true } }] }, now);
+    await expectRanks(url, 1);
   });
 
   it('ST10: tied and missing ranks near the change are repaired', async () => {
