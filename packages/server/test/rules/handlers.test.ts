@@ -499,6 +499,21 @@ describe.each(dialects)('handlers on %s', (dialect) => {
   });
 
   it.each([
+    ['an ES module', 'export default HANDLERS;'],
+    ['a CommonJS module', 'module.exports = HANDLERS;'],
+    [
+      'one that a compiler has made of the other',
+      "Object.defineProperty(exports, '__esModule', { value: true });\nexports.default = HANDLERS;",
+    ],
+  ])('handlers are what %s exports', async (_name, text) => {
+    const own = projectDir();
+    const handlers = '{ find: () => ({ data: "own" }) }';
+    fs.writeFileSync(path.join(own, 'src/api/note/handlers.js'), text.replace('HANDLERS', handlers));
+    expect((await loadHandlers(own, model)).get(NOTE)).toEqual({ find: expect.any(Function) });
+    fs.rmSync(own, { recursive: true });
+  });
+
+  it.each([
     ['nothing', () => undefined],
     ['a function', () => () => 1],
     [
