@@ -349,9 +349,9 @@ const newCheckpoints = (look: () => Journal) => {
       }
     },
     isUrgent,
-    /** Whether it is to begin anew: once most of it is in the file, this takes little time. */
+    /** Whether it is to begin anew: soon after a checkpoint, when little of it is left to copy. */
     isLong: () =>
-      journal.pages > pagesMax && (journal.pages - journal.copied < limits.sqliteCheckpointPages || isUrgent()),
+      journal.pages > pagesMax && (journal.pages - journal.copied < limits.sqliteCheckpointPages / 2 || isUrgent()),
     /** If readers are in the way, the next attempt is made once the journal is that much longer. */
     onRestart: (isRestarted: boolean): void => {
       pagesMax = (isRestarted ? 0 : journal.pages) + limits.sqliteJournalPages;
