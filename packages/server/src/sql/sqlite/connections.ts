@@ -81,8 +81,6 @@ export const newWriter = ({ connect, readOnly, checkpointsApart }: EngineOptions
       readOnly ? 'pragma query_only = on' : 'pragma journal_mode = wal',
       ...(checkpointsApart ? ['pragma wal_autocheckpoint = 0'] : []),
       `pragma journal_size_limit = ${limits.sqliteJournalBytesMax}`,
-      // what would undo a statement: most fit into memory, and for each one that does not, SQLite would make a file
-      'pragma temp_store = memory',
       readSchema,
     ]);
     connections += 1;

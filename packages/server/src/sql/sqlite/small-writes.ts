@@ -27,7 +27,12 @@ export const newSmallWrites = (
   elsewhere: Engine,
   ownTime: OwnTime,
 ): SmallWrites => {
-  const writer = newWriter({ connect, readOnly: false, checkpointsApart: true });
+  const writer = newWriter({
+    // what would undo a statement of so few rows fits into memory; by default, SQLite makes a file for each one
+    connect: (setup = []) => connect([...setup, 'pragma temp_store = memory']),
+    readOnly: false,
+    checkpointsApart: true,
+  });
   const pauses = newPauses();
   /** Of the current transaction. */
   let spent = 0;
