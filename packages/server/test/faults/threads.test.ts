@@ -3,6 +3,7 @@
  * half done.
  */
 import fs from 'node:fs';
+import Database from 'better-sqlite3';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits as server } from '../../src/limits.js';
@@ -211,13 +212,28 @@ describe('a write in a thread', () => {
 
   it('leaves a journal that stays small, however long writes follow one another', async () => {
     const size = 1024 * 1024;
-    const writes = (4 * server.sqliteJournalPages * PAGE_BYTES) / size;
-    const update = () => writeOne(sql`update things set name = ${'x'.repeat(size)} where id = 8`);
     const writeOne = (query: Sql) => db.write((tx) => run(tx, query));
+    const fill = (times: number) =>
+      Promise.all(
+        Array.from({ length: (times * server.sqliteJournalPages * PAGE_BYTES) / size }, () =>
+          writeOne(sql`update things set name = ${'x'.repeat(size)} where id = 8`),
+        ),
+      );
+    const other = new Database(file);
+    const pages = () => (other.pragma('wal_checkpoint(noop)') as readonly { readonly log: number }[])[0]!.log;
     await writeOne(sql`insert into things values (8, 'eight')`);
-    await Promise.all(Array.from({ length: writes }, update));
-    expect(fs.statSync(`${file}-wal`).size).toBeLessThan(2 * server.sqliteJournalPages * PAGE_BYTES);
+    await fill(4);
+    expect(pages()).toBeLessThan(2 * server.sqliteJournalPages);
+    // as long as another program reads what was there, nothing can be done
+    other.exec('begin');
+    other.prepare('select 1 from things').get();
+    await fill(3);
+    expect(fs.statSync(`${file}-wal`).size).toBeGreaterThan(2 * server.sqliteJournalPages * PAGE_BYTES);
+    other.exec('commit');
+    await fill(4);
+    expect(pages()).toBeLessThan(2 * server.sqliteJournalPages);
     await writeOne(sql`delete from things where id = 8`);
+    other.close();
   });
 
   it('has no bound in a schema change', async () => {

@@ -215,7 +215,13 @@ export const openSqlite = async (
   const checkpoints = newCheckpoints(() => looking((connection) => connection.journal()));
   /** As long as reads or writes overlap, the journal only grows: it begins anew only while there are none. */
   const boundJournal = async (): Promise<void> => {
-    if (!isClosed && checkpoints.isLong()) checkpoints.onRestart(await writing.restartJournal(checkpoints.isUrgent()));
+    if (isClosed || !checkpoints.isLong()) return;
+    let isRestarted = false;
+    try {
+      isRestarted = await writing.restartJournal(checkpoints.isUrgent());
+    } finally {
+      checkpoints.onRestart(isRestarted);
+    }
   };
 
   // one writer at a time: the file has one write lock anyway, and unlike busy-waiting a queue is fair
@@ -333,12 +339,21 @@ const newCheckpoints = (look: () => Journal) => {
   let pagesMax: number = limits.sqliteJournalPages;
   let isRunning = false;
   const isUrgent = () => journal.pages > limits.sqliteJournalPagesMax;
+  /** If readers are in the way, the next attempt is made once the journal is somewhat longer. */
+  const onRestart = (isRestarted: boolean): void => {
+    if (isRestarted) {
+      journal = { pages: 0, copied: 0 };
+      seen = 0;
+      pagesMax = limits.sqliteJournalPages;
+    } else pagesMax = journal.pages + (isUrgent() ? limits.sqliteJournalPages : limits.sqliteCheckpointPages);
+  };
   return {
     onCommit: async (checkpoint: Engine['checkpoint']): Promise<void> => {
       if (!checkpoint) return;
-      journal = look();
-      // it has begun anew
-      if (journal.pages < seen) seen = 0;
+      const found = look();
+      // it has begun anew by itself
+      if (found.pages < journal.pages) onRestart(true);
+      journal = found;
       if (isRunning || journal.pages - seen < limits.sqliteCheckpointPages) return;
       seen = journal.pages;
       isRunning = true;
@@ -351,12 +366,9 @@ const newCheckpoints = (look: () => Journal) => {
     isUrgent,
     /** Whether it is to begin anew: soon after a checkpoint, when little of it is left to copy. */
     isLong: () =>
-      journal.pages > pagesMax && (journal.pages - journal.copied < limits.sqliteCheckpointPages / 2 || isUrgent()),
-    /** If readers are in the way, the next attempt is made once the journal is that much longer. */
-    onRestart: (isRestarted: boolean): void => {
-      pagesMax = (isRestarted ? 0 : journal.pages) + limits.sqliteJournalPages;
-      if (isRestarted) journal = { pages: 0, copied: 0 };
-    },
+      journal.pages > pagesMax &&
+      (isUrgent() || (!isRunning && journal.pages - journal.copied < limits.sqliteCheckpointPages / 2)),
+    onRestart,
   };
 };
 

@@ -21,7 +21,7 @@ export interface Schedule {
   use<T>(cost: Cost, work: (thread: Thread) => Promise<T>): Promise<T>;
   /**
    * Runs the work once no thread is in use. If it is urgent, and a read takes long, only reads known to be short may start until that
-   * has ended; if it is not, the work is left undone, and the result is null.
+   * has ended. If it is not, or no such moment comes in time, the work is left undone, and the result is null.
    */
   whenIdle<T>(work: () => Promise<T>, isUrgent: boolean): Promise<T | null>;
   load(): Omit<DbLoad, 'statements'>;
@@ -60,7 +60,11 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
   /** Called once no read is running. */
   const onIdle: (() => void)[] = [];
   /** Who wants no further ones until then; null if nobody does. `end` is told whether none is running. */
-  let awaited: { readonly isUrgent: boolean; readonly end: (isEmpty: boolean) => void } | null = null;
+  let awaited: {
+    readonly isUrgent: boolean;
+    readonly since: number;
+    readonly end: (isEmpty: boolean) => void;
+  } | null = null;
 
   const waiting = (): number => queues.short.length + queues.unknown.length + queues.long.length;
 
@@ -132,6 +136,7 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
   const look = (): void => {
     const now = performance.now();
     for (const it of running) it.isLong ||= now - it.since > limits.longReadMs;
+    if (awaited && now - awaited.since > limits.readMsMax) endWait(false);
     for (const queue of Object.values(queues))
       while (queue[0] && now - queue[0].since > limits.threadWaitMsMax) queue.shift()!.refuse(tooMany());
     admit();
@@ -176,7 +181,7 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
     },
     whenIdle: async (work, isUrgent) => {
       const isEmpty = await new Promise<boolean>((resolve) => {
-        awaited = { isUrgent, end: resolve };
+        awaited = { isUrgent, since: performance.now(), end: resolve };
         keepLooking();
         admit();
       });
