@@ -38,7 +38,10 @@ export const measureMemory = async ({ dir, options }) => {
   const figures = {};
   for (const threads of settings) {
     const name = threads === null ? 'default' : String(threads);
-    const project = makeProject(path.join(dir, `recorded-threads-${name}`), nothingKept, recordedProject, { threads });
+    const project = makeProject(path.join(dir, `recorded-threads-${name}`), nothingKept, {
+      source: recordedProject,
+      threads,
+    });
     // the first start adds what Dovetail needs
     await (await startDovetail(dist, project, world)).stop();
     const startCpuMs = [];

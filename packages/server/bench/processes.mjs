@@ -26,8 +26,8 @@ export const nothingKept = { answersMb: 0, entriesMb: 0 };
 export const entriesKept = { answersMb: 0 };
 export const responsesKept = { answersMb: 16 };
 
-/** A copy of a project for the server. @param more of its configuration. */
-export const makeProject = (dir, memory, source = projectDir, more = {}) => {
+/** A copy of a project for the server, by default of the benchmark's. @param more of its configuration. */
+export const makeProject = (dir, memory, { source = projectDir, ...more } = {}) => {
   fs.mkdirSync(dir, { recursive: true });
   fs.cpSync(path.join(source, 'src'), path.join(dir, 'src'), { recursive: true });
   fs.writeFileSync(path.join(dir, 'dovetail.config.json'), `${JSON.stringify({ memory, ...more })}\n`);

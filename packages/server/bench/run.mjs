@@ -129,7 +129,7 @@ const main = async () => {
     const dovetail = await loadDist(options.dist);
     const projects = {
       anew: makeProject(path.join(dir, 'project-anew'), nothingKept),
-      single: makeProject(path.join(dir, 'project-single'), nothingKept, undefined, { threads: 1 }),
+      single: makeProject(path.join(dir, 'project-single'), nothingKept, { threads: 1 }),
       cached: makeProject(path.join(dir, 'project-cached'), responsesKept),
     };
     if (options.databases.includes('postgres'))

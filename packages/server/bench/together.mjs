@@ -64,9 +64,9 @@ export const compareTogether = async ({ server, dir, options }) => {
   const { dist, databases, rounds = 7, seconds } = options;
   const file = path.join(dir, 'recorded.db');
   const projects = {
-    anew: makeProject(path.join(dir, 'recorded-anew'), nothingKept, recordedProject),
-    entries: makeProject(path.join(dir, 'recorded-entries'), entriesKept, recordedProject),
-    cached: makeProject(path.join(dir, 'recorded-cached'), responsesKept, recordedProject),
+    anew: makeProject(path.join(dir, 'recorded-anew'), nothingKept, { source: recordedProject }),
+    entries: makeProject(path.join(dir, 'recorded-entries'), entriesKept, { source: recordedProject }),
+    cached: makeProject(path.join(dir, 'recorded-cached'), responsesKept, { source: recordedProject }),
   };
   const figures = {};
   for (const name of databases) {

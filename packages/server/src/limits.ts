@@ -81,13 +81,13 @@ export const limits = {
    */
   sqliteWriterPauseMs: 1,
   /**
-   * Pages of SQLite's journal (`-wal`) above which it begins anew as soon as no read takes long. Of that many, SQLite finds one at
-   * once; and pages that are written again stay in the processor's cache.
+   * Pages of SQLite's journal (`-wal`) above which it begins anew as soon as no read takes long. Among that many, SQLite finds a page in
+   * one step, and pages that are written again stay in the processor's cache.
    */
   sqliteJournalPages: 4_000,
   /** Pages of it above which writes and further reads wait for reads that take long, so that it begins anew. */
   sqliteJournalPagesMax: 16_000,
-  /** Bytes of the file that the journal keeps when it begins anew. */
+  /** Bytes up to which its file is kept when it begins anew; a longer one is cut. */
   sqliteJournalBytesMax: 64 * 1024 * 1024,
   /** Pages of SQLite's journal that are copied into the file at once, as SQLite itself does. */
   sqliteCheckpointPages: 1_000,

@@ -191,7 +191,7 @@ const excerptQuery = (path: RankedPath, places: number, max: number, ends: Excer
     ...(ends.start || ends.end ? [first(select('end', sql``), 'asc', ends.start ? max : 1)] : []),
     ...(ends.end ? [first(select('end', sql``), 'desc', max)] : []),
     ...near.flat(),
-    // of no other list, because it reads far more
+    // `case` keeps the order: this reads up to thousands of rows, and only a list that is long and not spread needs it
     sql`select ${columnsOf({ text: sql`cast('unsound' as text)` })} where case when ${kind} = 'long' then ${isUnsound} else false end`,
   ];
   return sql`select * from (with length as materialized (${length}) ${sql.join(parts, sql` union all `)}) list`;

@@ -144,6 +144,18 @@ describe('a read in a thread', () => {
     await schedule.close();
   });
 
+  it('holds up an urgent one no longer than a read may take', async () => {
+    const thread = { isGone: () => false, close: async () => undefined } as unknown as Thread;
+    const schedule = newSchedule(1, () => thread);
+    let end = (): void => undefined;
+    const endlessRead = schedule.use(newCost(), () => new Promise<void>((resolve) => (end = resolve)));
+    expect(await shortly(() => schedule.whenIdle(async () => 'work', true))).toBe(null);
+    expect(await schedule.use(newCost(), async () => 'read')).toBe('read');
+    end();
+    await endlessRead;
+    await schedule.close();
+  });
+
   it('does not wait for reads that take long, known or not', async () => {
     let settled = 0;
     const long = counting(400_000);

@@ -6,6 +6,7 @@ import { limits } from '../../limits.js';
 import type { Rows, Statement } from '../dialect.js';
 import { kindOf } from './faults.js';
 import { addFunctions } from './functions.js';
+import type { Journal } from './journal.js';
 
 /**
  * The time at which work must stop, in milliseconds of `performance.now()`, and the milliseconds it was given, for the
@@ -33,7 +34,7 @@ export interface Connection {
   exec(text: string): void;
   /** `data_version`: another number after every commit of another connection. Every request asks, so nothing is looked up. */
   dataVersion(): number;
-  /** The journal as it is; not in a transaction. Asked after every commit. */
+  /** The state of the journal; not to be asked in a transaction. */
   journal(): Journal;
   /** Also false if SQLite has rolled back by itself, as it does when the disk is full. */
   inTransaction(): boolean;
@@ -42,12 +43,6 @@ export interface Connection {
   /** Whether an error may have left it in an unknown state, so that it must not be used again. */
   isBroken(): boolean;
   close(): void;
-}
-
-/** Its pages, and how many of them are in the file, too. Both are -1 if the file has no such journal. */
-export interface Journal {
-  readonly pages: number;
-  readonly copied: number;
 }
 
 export interface ConnectOptions {
@@ -121,7 +116,7 @@ const connectionOf = (raw: Database.Database): Connection => {
     return fault;
   };
   let version: Database.Statement | null = null;
-  let noCheckpoint: Database.Statement | null = null;
+  let journalState: Database.Statement | null = null;
   const exec = (sql: string): void => {
     run({ sql, params: [], ids: [] }, endless);
   };
@@ -138,8 +133,8 @@ const connectionOf = (raw: Database.Database): Connection => {
     },
     journal: () => {
       try {
-        noCheckpoint ??= raw.prepare('pragma wal_checkpoint(noop)').raw();
-        const [, pages, copied] = noCheckpoint.get() as readonly [number, number, number];
+        journalState ??= raw.prepare('pragma wal_checkpoint(noop)').raw();
+        const [, pages, copied] = journalState.get() as readonly [number, number, number];
         return { pages, copied };
       } catch (fault) {
         throw noted(fault);

@@ -8,13 +8,14 @@ import type { Changes } from '../changes.js';
 import { fixedStatement } from '../compile.js';
 import { type Db, type PlannedRead, readRows, type Tx } from '../dialect.js';
 import { newCommits } from './commits.js';
-import { type Connection, connect, type Journal } from './connection.js';
+import { type Connection, connect } from './connection.js';
 import { readSchema } from './connections.js';
 import { sqliteDialect } from './dialect.js';
 import type { BeginOptions, Engine } from './engine.js';
 import { FullDisk, kindOf } from './faults.js';
 import { LostFile, type OpenedFile, rememberFile } from './file.js';
 import { newInlineEngine } from './inline.js';
+import { newJournalKeeper } from './journal.js';
 import { newOwnTime } from './own-time.js';
 import { isKnownSmall, newSmallReads } from './small-reads.js';
 import { newSmallWrites, type SmallWrites } from './small-writes.js';
@@ -212,16 +213,10 @@ export const openSqlite = async (
     }
   };
 
-  const checkpoints = newCheckpoints(() => looking((connection) => connection.journal()));
-  /** As long as reads or writes overlap, the journal only grows: it begins anew only while there are none. */
+  const journal = newJournalKeeper(() => looking((connection) => connection.journal()));
   const boundJournal = async (): Promise<void> => {
-    if (isClosed || !checkpoints.isLong()) return;
-    let isRestarted = false;
-    try {
-      isRestarted = await writing.restartJournal(checkpoints.isUrgent());
-    } finally {
-      checkpoints.onRestart(isRestarted);
-    }
+    if (isClosed || !journal.isRestartDue()) return;
+    journal.onRestart(await writing.restartJournal(journal.isUrgent()).catch(() => false));
   };
 
   // one writer at a time: the file has one write lock anyway, and unlike busy-waiting a queue is fair
@@ -238,7 +233,7 @@ export const openSqlite = async (
       follow = resolve;
     });
     const onFinishing = (): void => {
-      if (checkpoints.isLong()) return;
+      if (journal.isRestartDue()) return;
       isFollowed = true;
       follow();
     };
@@ -255,7 +250,7 @@ export const openSqlite = async (
       return writeWith(nextWriting);
     };
     const turn = last.then(() => withRequestErrors(write()));
-    turn.then(() => checkpoints.onCommit(writing.checkpoint)).catch(() => undefined);
+    turn.then(() => journal.onCommit(writing.checkpoint)).catch(() => undefined);
     const end = turn.then(() => (isFollowed ? undefined : boundJournal())).catch(() => undefined);
     last = Promise.race([followed, end]);
     const before = ended;
@@ -328,47 +323,6 @@ export const openSqlite = async (
       // the last connection to close moves the journal into the file
       lookingConnection?.close();
     },
-  };
-};
-
-/** Decides after each commit what is to be done about the journal. @param look at it. */
-const newCheckpoints = (look: () => Journal) => {
-  let journal: Journal = { pages: 0, copied: 0 };
-  /** Pages that it had when the last checkpoint began. */
-  let seen = 0;
-  let pagesMax: number = limits.sqliteJournalPages;
-  let isRunning = false;
-  const isUrgent = () => journal.pages > limits.sqliteJournalPagesMax;
-  /** If readers are in the way, the next attempt is made once the journal is somewhat longer. */
-  const onRestart = (isRestarted: boolean): void => {
-    if (isRestarted) {
-      journal = { pages: 0, copied: 0 };
-      seen = 0;
-      pagesMax = limits.sqliteJournalPages;
-    } else pagesMax = journal.pages + (isUrgent() ? limits.sqliteJournalPages : limits.sqliteCheckpointPages);
-  };
-  return {
-    onCommit: async (checkpoint: Engine['checkpoint']): Promise<void> => {
-      if (!checkpoint) return;
-      const found = look();
-      // it has begun anew by itself
-      if (found.pages < journal.pages) onRestart(true);
-      journal = found;
-      if (isRunning || journal.pages - seen < limits.sqliteCheckpointPages) return;
-      seen = journal.pages;
-      isRunning = true;
-      try {
-        await checkpoint();
-      } finally {
-        isRunning = false;
-      }
-    },
-    isUrgent,
-    /** Whether it is to begin anew: soon after a checkpoint, when little of it is left to copy. */
-    isLong: () =>
-      journal.pages > pagesMax &&
-      (isUrgent() || (!isRunning && journal.pages - journal.copied < limits.sqliteCheckpointPages / 2)),
-    onRestart,
   };
 };
 
