@@ -28,17 +28,17 @@ export const measure = (targets, { urlFor, rounds, seconds, connections }) => {
   );
 };
 
-/** Writes before the first that count: below that V8 still interprets much of either side's code, and more of the larger one. */
-const warmingWrites = 2000;
-
 /**
  * Writes: the same requests on every side, as many in each slice, so that the databases grow alike; with readers beside
  * them where they are given.
  * @param {Record<string, Target>} targets by side.
- * @param firstTurn of the requests. @param readers their connections, pause and requests; null for none.
+ * @param firstTurn of the requests. @param warming requests of the first slice, which does not count. @param readers their connections, pause and requests; null for none.
  * @returns {Promise<Record<string, Measured & { readP99Ms: number | null }>>}
  */
-export const measureWrites = async (targets, { requestFor, firstTurn, perSlice, rounds, connections, readers }) => {
+export const measureWrites = async (
+  targets,
+  { requestFor, firstTurn, warming, perSlice, rounds, connections, readers },
+) => {
   const turns = Object.fromEntries(Object.keys(targets).map((side) => [side, firstTurn]));
   const readMs = Object.fromEntries(Object.keys(targets).map((side) => [side, []]));
   const measured = await inTurn(targets, rounds, async (side, port, round) => {
@@ -48,7 +48,7 @@ export const measureWrites = async (targets, { requestFor, firstTurn, perSlice, 
     };
     const reading = readers && startReaders({ ...readers, port, onFault });
     const numbered = () => requestFor(turns[side]++);
-    const requests = round === 0 ? warmingWrites : perSlice;
+    const requests = round === 0 ? warming : perSlice;
     const slice = await runExactly({ port, requestFor: numbered, requests, connections });
     const waited = reading ? reading.stop() : [];
     if (round > 0) readMs[side].push(...waited);

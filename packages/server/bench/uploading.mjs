@@ -59,7 +59,7 @@ export const compareUploads = async ({ store, world, dir, options }) => {
     await checkAnswers(ports, request);
     const aloneMs = {};
     for (const [side, port] of Object.entries(ports)) aloneMs[side] = await readAlone(port, readers);
-    const load = { requestFor: () => request, firstTurn: 0, perSlice: 2, connections: 2, readers };
+    const load = { requestFor: () => request, firstTurn: 0, warming: 2, perSlice: 2, connections: 2, readers };
     const measured = await measureWrites(sides, { ...load, rounds: options.rounds ?? 4 });
     const figures = {
       ...{ bytes: picture.length, ...measured, aloneMs, ratio: ratio(measured.dovetail, measured.baseline) },

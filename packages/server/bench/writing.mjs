@@ -54,6 +54,7 @@ export const compareWrites = async ({ dovetail, project, store, world, dir, want
         ...load,
         requestFor: request,
         firstTurn: turns.measured,
+        warming: warmingWrites,
         rounds: rounds ?? 10,
       });
       const it = {
@@ -89,6 +90,9 @@ export const compareWrites = async ({ dovetail, project, store, world, dir, want
     for (const copy of Object.values(copies)) await store.drop(copy);
   }
 };
+
+/** Below that V8 still interprets much of either side's code, and more of the larger one. */
+const warmingWrites = 2000;
 
 const tablesOf = (dovetail, project) => dovetail.tablesOf(dovetail.loadModel(project).model).map((it) => it.name);
 

@@ -198,8 +198,8 @@ describe('the same for many entries', () => {
   it('goes on after a fault, and tells of each', async () => {
     const told: number[] = [];
     const result = await runForAll(
-      [1, 2, 3, 4, 5],
-      async (id) => {
+      [1, 2, 3, 4, 5].map((id) => ({ id })),
+      async ({ id }) => {
         if (id === 2) throw new Error('no');
       },
       ({ done }) => told.push(done),
@@ -212,8 +212,8 @@ describe('the same for many entries', () => {
     const abort = new AbortController();
     const run: number[] = [];
     const { done } = await runForAll(
-      [1, 2, 3, 4, 5, 6, 7],
-      async (id) => {
+      [1, 2, 3, 4, 5, 6, 7].map((id) => ({ id })),
+      async ({ id }) => {
         run.push(id);
         await Promise.resolve();
         abort.abort();

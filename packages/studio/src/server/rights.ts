@@ -28,10 +28,10 @@ export const useMay = (): ((action: string, subject?: string) => boolean) => {
   return (action, subject) => mayDo(me, action, subject);
 };
 
-type Change = 'create' | 'update' | 'delete' | 'publish';
+export type Change = 'create' | 'update' | 'delete' | 'publish';
 
 /** An entry as permissions see it. */
-interface Bounded {
+export interface Bounded {
   /** Null: not stored yet, and then their own. */
   readonly id: number | null;
   readonly locale: string | null;
@@ -63,6 +63,12 @@ export const mayChange = (
       (!type.localized || it.locales === null || (entry.locale !== null && it.locales.includes(entry.locale))),
   );
 };
+
+/** Whether it depends on who has created an entry what they may do with it. */
+export const dependsOnCreator = (me: Me | null | undefined, { uid }: Type): boolean =>
+  me != null &&
+  !me.isSuperAdmin &&
+  me.permissions.some((it) => it.subject === uid && it.conditions.includes(IS_CREATOR));
 
 /** `may('update')`, or of one attribute `may('update', 'title')`; as the model says until it is known who asks. */
 export const useMayChange = (type: Type, entry: Bounded): ((change: Change, attribute?: string) => boolean) => {

@@ -66,6 +66,8 @@ export const content = {
     stop: 'Stop',
     progress: (done: number, total: number) => `${done} of ${total} done`,
     refused: (count: number) => `${plural(count, 'entry', 'entries')} failed`,
+    notAll: 'Your roles do not allow this for all of the selected entries.',
+    notThis: (name: string) => `Your roles do not allow you to publish or delete ${name}`,
     changed: 'someone else has changed it since this list was loaded. Review it first.',
     deleteTitle: (count: number) => `Delete ${plural(count, 'entry', 'entries')}?`,
     deleteText: 'They are deleted permanently, with their components. Related entries are kept.',

@@ -30,6 +30,7 @@ export const relations = {
   at: (place: number) => `at ${number.format(place)}`,
   open: (title: string) => `Open ${title}`,
   remove: (title: string) => `Remove ${title}`,
+  drag: (title: string) => `Move ${title}`,
   up: (title: string) => `Move ${title} up`,
   down: (title: string) => `Move ${title} down`,
   removed: 'Will be removed:',

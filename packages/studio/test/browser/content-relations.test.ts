@@ -155,7 +155,19 @@ describe.each(oneDialect)('relations of every kind on %s', (dialect) => {
       await things.getByRole('button', { name, exact: true }).focus();
       await page.keyboard.press('Enter');
     };
-    const status = things.getByRole('status');
+    // not that of dragging
+    const status = things.locator('[role=status]').first();
+    // by the keyboard as by the mouse
+    await things.getByRole('button', { name: `Move ${third}`, exact: true }).focus();
+    await page.keyboard.press('Space');
+    await page.getByText(`Picked up ${third}, at position 3 of 3`).waitFor({ state: 'attached' });
+    await page.keyboard.press('ArrowUp');
+    await page.getByText('Over position 2 of 3').waitFor({ state: 'attached' });
+    await page.keyboard.press('Space');
+    await expect.poll(names).toEqual([first, third, second]);
+    const handleOf = (name: string) => things.getByRole('button', { name: `Move ${name}`, exact: true });
+    await drag(handleOf(third), handleOf(second), '3 of 3');
+    await expect.poll(names).toEqual([first, second, third]);
     await press(`Move ${second} up`);
     await expect.poll(focused).toBe(`Move ${second} down`);
     await expect.poll(() => status.innerText()).toBe(`${second} is now at position 1 of 3.`);
@@ -196,6 +208,30 @@ describe.each(oneDialect)('relations of every kind on %s', (dialect) => {
       'api::homepage.homepage',
       'api::article.article',
     ]);
+  });
+
+  it('which entry of a list, or which one entry, was deleted meanwhile is told by the number that the server names', async () => {
+    const [gone, kept] = [
+      await send(studio, 'POST', 'pieces', { name: 'Fender' }),
+      await send(studio, 'POST', 'pieces', { name: 'Bollard' }),
+    ];
+    const author = await send(studio, 'POST', 'authors', { name: 'Nobody', slug: 'nobody' });
+    const { id } = await send(studio, 'POST', 'exhibits', { name: 'Sixth' });
+    const page = await open(`/content/exhibits/${id}`);
+    const picker = page.getByRole('combobox', { name: 'Add Piece' });
+    for (const name of ['Fender', 'Bollard']) await pick(page, picker, name, new RegExp(name));
+    await pick(page, page.getByRole('combobox', { name: 'author', exact: true }), 'Nobody', /Nobody/);
+    await studio.send('DELETE', `/api/pieces/${gone.id}`);
+    await studio.send('DELETE', `/api/authors/${author.id}`);
+    await page.keyboard.press('Control+s');
+    const rowOf = (name: string) => page.locator('.related-row').filter({ hasText: name });
+    await rowOf('Fender').getByText(`No. ${gone.id}`).waitFor();
+    await rowOf('Bollard').getByText(`No. ${kept.id}`).waitFor();
+    await page.getByText(`No. ${author.id}`, { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Clear selection' }).click();
+    await page.getByRole('button', { name: 'Remove Fender' }).click();
+    await save(page);
+    expect(await page.locator('.related-row').getByText(/^No\./).count()).toBe(0);
   });
 
   it('which entry of a polymorphic list was deleted meanwhile is told by the number that the server names', async () => {

@@ -99,6 +99,13 @@ describe.each(oneDialect)('few permissions on %s', (dialect) => {
     await page.getByRole('menuitem', { name: /^German/ }).click();
     await button(page, 'Save').waitFor();
     await button(page, 'More actions').waitFor();
+    // no entry of theirs can be added in English
+    const given = { data: { title: 'Sonst nirgends', locale: 'de' } };
+    const { data: german } = (await studio.send('POST', '/api/articles', given)).body as { data: { id: number } };
+    await page.goto(`/studio/content/articles/${german.id}`);
+    await page.getByRole('button', { name: /^German/ }).click();
+    await page.getByRole('menuitem').first().waitFor();
+    expect(await page.getByRole('menuitem').allInnerTexts()).toEqual(['No other locales']);
     await page.goto('/studio/content/articles?locale=en');
     await page.getByRole('link', { name: /^2: / }).waitFor();
     expect(await page.getByRole('link', { name: 'New Article' }).count()).toBe(0);
@@ -141,5 +148,25 @@ describe.each(oneDialect)('few permissions on %s', (dialect) => {
     await settled(other);
     const bar = other.getByRole('region', { name: 'Actions for the selected entries' });
     expect(await bar.getByRole('button').allInnerTexts()).toEqual(['Delete', 'Clear selection']);
+  });
+
+  it('what may be done to their own entries only is offered for those', async () => {
+    const page = await open('writer', '/content/articles/new');
+    await page.getByRole('textbox', { name: 'title', exact: true }).fill('Of their own');
+    await button(page, 'Publish').click();
+    await page.waitForURL(/articles\/\d+$/);
+    await page.goto('/studio/content/articles?sort=id:desc');
+    const boxOf = (name: string) => page.getByRole('checkbox', { name: `Select ${name}`, exact: true });
+    await boxOf('Of their own').waitFor();
+    await boxOf('Slack Water').and(page.locator(':disabled')).waitFor();
+    await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
+    await settled(page);
+    const bar = page.getByRole('region', { name: 'Actions for the selected entries' });
+    const own = await page.getByRole('checkbox', { name: /own/ }).count();
+    await bar.getByText(`${own} selected`).waitFor();
+    await accessible(page);
+    await bar.getByRole('button', { name: 'Unpublish' }).click();
+    await bar.waitFor({ state: 'detached' });
+    await page.getByRole('row').filter({ hasText: 'Of their own' }).getByText('Draft').waitFor();
   });
 });

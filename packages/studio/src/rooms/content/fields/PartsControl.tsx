@@ -16,6 +16,7 @@ import {
 import { memo, use, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { type Attribute, type Model, type Type, typeOf } from '../../../model/model.js';
 import { useFocusNext } from '../../../parts/focus-next.js';
+import { SortableList } from '../../../parts/SortableList.js';
 import { useClient } from '../../../server/queries.js';
 import { words } from '../../../words/index.js';
 import { isSinglePart } from '../form/body.js';
@@ -28,7 +29,6 @@ import { type Frame, Framed } from './Framed.js';
 import styles from './fields.module.css';
 import { elementId, MarksContext, useForm } from './form-context.js';
 import { titleOfPart } from './part-titles.js';
-import { SortableList } from './SortableList.js';
 
 const texts = words.content.parts;
 

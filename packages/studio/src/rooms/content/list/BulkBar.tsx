@@ -6,8 +6,10 @@ import { useEffect, useRef, useState } from 'react';
 import { entryName } from '../../../model/entry-name.js';
 import type { Type } from '../../../model/model.js';
 import { Confirm, type Question } from '../../../parts/Confirm.js';
-import { useClient, useModel } from '../../../server/queries.js';
+import { MayButton } from '../../../parts/MayButton.js';
+import { type Me, useClient, useMe, useModel } from '../../../server/queries.js';
 import { readAgain } from '../../../server/query-client.js';
+import { type Bounded, type Change, mayChange } from '../../../server/rights.js';
 import { words } from '../../../words/index.js';
 import { attributesOf } from '../form/fields.js';
 import { getEntry, pathOf } from '../requests.js';
@@ -22,22 +24,34 @@ const mayPublish = ({ draftAndPublish, may }: Type): boolean => draftAndPublish 
 /** Whether there is anything to choose entries for. */
 export const hasBulkActions = (type: Type): boolean => mayPublish(type) || type.may.delete;
 
+/** An entry of a list. */
+export interface ListedEntry extends Bounded {
+  readonly id: number;
+  /** When it was changed, as the list shows it; null if it does not. */
+  readonly updatedAt: string | null;
+}
+
+/** What may be done with an entry: permissions may be for some entries only. */
+export const bulkRightsOf = (me: Me | null | undefined, type: Type, entry: Bounded) => {
+  const may = (change: Change): boolean => mayChange(me, type, change, entry);
+  return { publish: mayPublish(type) && may('update') && may('publish'), delete: may('delete') };
+};
+
 export const BulkBar = ({
   type,
-  ids,
-  seen,
+  entries,
   onDone,
 }: {
   readonly type: Type;
-  readonly ids: readonly number[];
-  /** When each was changed, as the list shows it; null if it does not. */
-  readonly seen: ReadonlyMap<number, string | null>;
+  readonly entries: readonly ListedEntry[];
   /** All have succeeded. */
   readonly onDone: () => void;
 }) => {
   const model = useModel();
   const client = useClient();
   const queries = useQueryClient();
+  const me = useMe();
+  const rights = entries.map((it) => bulkRightsOf(me, type, it));
   const [question, setQuestion] = useState<Question | null>(null);
   const [progress, setProgress] = useState<BulkProgress | null>(null);
   const [isRunning, setRunning] = useState(false);
@@ -49,12 +63,11 @@ export const BulkBar = ({
     const running = new AbortController();
     abort.current = running;
     setRunning(true);
-    setProgress({ done: 0, total: ids.length, faults: [] });
+    setProgress({ done: 0, total: entries.length, faults: [] });
     const now = new Date().toISOString();
-    const one = async (id: number): Promise<unknown> => {
+    const one = async ({ id, updatedAt: shown }: ListedEntry): Promise<unknown> => {
       const path = pathOf(model, type, id);
       // a list has no tags of its entries: what is stored must be what it shows
-      const shown = seen.get(id) ?? null;
       const query = { fields: shown === null ? ['id'] : ['updatedAt'], publicationState: 'preview' };
       const { data: stored, etag } = await getEntry(client, model, type, id, query);
       if (shown !== null && attributesOf(stored)['updatedAt'] !== shown) throw new Error(texts.changed);
@@ -63,16 +76,16 @@ export const BulkBar = ({
       const data = { publishedAt: action === 'publish' ? now : null };
       return client.send({ method: 'PUT', path, headers, body: { data } });
     };
-    const { faults, done } = await runForAll(ids, one, setProgress, running.signal);
+    const { faults, done } = await runForAll(entries, one, setProgress, running.signal);
     setRunning(false);
-    setProgress({ done, total: ids.length, faults });
+    setProgress({ done, total: entries.length, faults });
     await readAgain(queries, { queryKey: ['content', type.uid] });
     // what is chosen once the list was left is another choice
-    if (faults.length === 0 && done === ids.length && !running.signal.aborted) onDone();
+    if (faults.length === 0 && done === entries.length && !running.signal.aborted) onDone();
   };
 
   const deletion: Question = {
-    title: texts.deleteTitle(ids.length),
+    title: texts.deleteTitle(entries.length),
     text: texts.deleteText,
     action: texts.delete,
     // what comes of it is shown in the bar
@@ -83,22 +96,37 @@ export const BulkBar = ({
     <Paper withBorder p="xs" role="region" aria-label={texts.label}>
       <Group gap="xs" wrap="wrap">
         <Text size="sm" fw={600} role="status">
-          {texts.selected(ids.length)}
+          {texts.selected(entries.length)}
         </Text>
         {mayPublish(type) && (
           <>
-            <Button size="xs" variant="default" disabled={isRunning} onClick={() => void run('publish')}>
-              {texts.publish}
-            </Button>
-            <Button size="xs" variant="default" disabled={isRunning} onClick={() => void run('unpublish')}>
-              {texts.unpublish}
-            </Button>
+            {(['publish', 'unpublish'] as const).map((action) => (
+              <MayButton
+                key={action}
+                size="xs"
+                variant="default"
+                disabled={isRunning}
+                may={rights.every((it) => it.publish)}
+                why={texts.notAll}
+                onClick={() => void run(action)}
+              >
+                {texts[action]}
+              </MayButton>
+            ))}
           </>
         )}
         {type.may.delete && (
-          <Button size="xs" color="red" variant="light" disabled={isRunning} onClick={() => setQuestion(deletion)}>
+          <MayButton
+            size="xs"
+            color="red"
+            variant="light"
+            disabled={isRunning}
+            may={rights.every((it) => it.delete)}
+            why={texts.notAll}
+            onClick={() => setQuestion(deletion)}
+          >
             {texts.delete}
-          </Button>
+          </MayButton>
         )}
         <Button size="xs" variant="subtle" disabled={isRunning} onClick={onDone}>
           {texts.none}

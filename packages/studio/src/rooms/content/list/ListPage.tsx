@@ -12,16 +12,16 @@ import { Fault } from '../../../parts/Fault.js';
 import { ButtonLink } from '../../../parts/links.js';
 import { Pages } from '../../../parts/Pages.js';
 import { Waiting } from '../../../parts/Waiting.js';
-import { useClient, useModel } from '../../../server/queries.js';
-import { useMayChange } from '../../../server/rights.js';
+import { useClient, useMe, useModel } from '../../../server/queries.js';
+import { dependsOnCreator, useMayChange } from '../../../server/rights.js';
 import { useLocale } from '../../../shell/choices.js';
 import { usePageTitle } from '../../../shell/page-title.js';
 import { words } from '../../../words/index.js';
-import { attributesOf, idOf } from '../form/fields.js';
+import { attributesOf, idOf, rowsOf } from '../form/fields.js';
 import { localeFor } from '../locales.js';
 import { pathOf } from '../requests.js';
 import { StateBadge } from '../StateBadge.js';
-import { BulkBar, hasBulkActions } from './BulkBar.js';
+import { BulkBar, bulkRightsOf, hasBulkActions, type ListedEntry } from './BulkBar.js';
 import { Cell, isNumeric } from './Cell.js';
 import { useColumns } from './columns.js';
 import { Filters, SettledInput } from './Filters.js';
@@ -41,8 +41,12 @@ const texts = words.content.list;
 /** Undefined: as always. */
 type ListChange = { readonly [K in keyof ListSearch]?: unknown };
 
+interface Row extends ListedEntry {
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
 interface Page {
-  readonly rows: readonly { readonly id: number; readonly values: Readonly<Record<string, unknown>> }[];
+  readonly rows: readonly Row[];
   readonly total: number;
   readonly pages: number;
   /** The server may give fewer than were asked for. */
@@ -67,7 +71,8 @@ export const ListPage = ({ type, search }: { readonly type: Type; readonly searc
   // biome-ignore lint/correctness/useExhaustiveDependencies: it is about what is shown
   useEffect(() => setSelected(new Set()), [shown]);
 
-  const query = encodeQuery(listQuery(model, type, state, columns, locale));
+  const me = useMe();
+  const query = encodeQuery(listQuery(model, type, state, columns, locale, dependsOnCreator(me, type)));
   const { data, error, refetch, isPlaceholderData } = useQuery({
     queryKey: ['content', type.uid, 'list', query],
     queryFn: async ({ signal }): Promise<Page> => {
@@ -79,7 +84,7 @@ export const ListPage = ({ type, search }: { readonly type: Type; readonly searc
         };
       };
       return {
-        rows: rows.map((row) => ({ id: idOf(row) ?? 0, values: attributesOf(row) })),
+        rows: rows.map(rowOf),
         total: meta.pagination.total ?? rows.length,
         pages: meta.pagination.pageCount ?? 1,
         pageSize: meta.pagination.pageSize ?? state.size,
@@ -99,6 +104,11 @@ export const ListPage = ({ type, search }: { readonly type: Type; readonly searc
   const newLocale = locale === 'all' ? localeFor(model, type, null) : locale;
   const mayCreate = useMayChange(type, { id: null, locale: newLocale, createdBy: null })('create');
   const canSelect = hasBulkActions(type);
+  const selectable = rows.filter((it) => {
+    const may = bulkRightsOf(me, type, it);
+    return may.publish || may.delete;
+  });
+  const isAllSelected = selectable.length > 0 && selectable.every(({ id }) => selected.has(id));
   usePageTitle(collectiveName(type));
   return (
     <Stack gap="sm">
@@ -179,8 +189,7 @@ export const ListPage = ({ type, search }: { readonly type: Type; readonly searc
       {selected.size > 0 && (
         <BulkBar
           type={type}
-          ids={[...selected]}
-          seen={new Map(rows.map(({ id, values }) => [id, textOf(values['updatedAt'])]))}
+          entries={rows.filter(({ id }) => selected.has(id))}
           onDone={() => setSelected(new Set())}
         />
       )}
@@ -220,10 +229,11 @@ export const ListPage = ({ type, search }: { readonly type: Type; readonly searc
                     <Checkbox
                       size="sm"
                       aria-label={texts.selectAll}
-                      checked={rows.every(({ id }) => selected.has(id))}
-                      indeterminate={selected.size > 0 && !rows.every(({ id }) => selected.has(id))}
+                      disabled={selectable.length === 0}
+                      checked={isAllSelected}
+                      indeterminate={selected.size > 0 && !isAllSelected}
                       onChange={({ currentTarget: { checked } }) =>
-                        setSelected(new Set(checked ? rows.map(({ id }) => id) : []))
+                        setSelected(new Set(checked ? selectable.map(({ id }) => id) : []))
                       }
                     />
                   </Table.Th>
@@ -248,46 +258,52 @@ export const ListPage = ({ type, search }: { readonly type: Type; readonly searc
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
-              {rows.map(({ id, values }) => (
-                <Table.Tr key={id} data-selected={selected.has(id) || undefined}>
-                  {canSelect && (
-                    <Table.Td>
-                      <Checkbox
-                        size="sm"
-                        aria-label={texts.select(titleOf(type, id, values))}
-                        checked={selected.has(id)}
-                        onChange={() =>
-                          setSelected(
-                            (it) => new Set(it.has(id) ? [...it].filter((other) => other !== id) : [...it, id]),
-                          )
-                        }
-                      />
-                    </Table.Td>
-                  )}
-                  <Table.Td ta="right">
-                    <EntryLink type={type} id={id} label={String(id)} title={titleOf(type, id, values)} />
-                  </Table.Td>
-                  {shownColumns.map((attribute, place) => (
-                    <Table.Td key={attribute.name} ta={isNumeric(attribute) ? 'right' : undefined}>
-                      {place === 0 && attribute.kind === 'scalar' && values[attribute.name] !== null ? (
-                        <EntryLink
-                          type={type}
-                          id={id}
-                          label={<Cell model={model} attribute={attribute} value={values[attribute.name]} />}
+              {rows.map((row) => {
+                const { id, values } = row;
+                const canBeSelected = selectable.includes(row);
+                return (
+                  <Table.Tr key={id} data-selected={selected.has(id) || undefined}>
+                    {canSelect && (
+                      <Table.Td>
+                        <Checkbox
+                          size="sm"
+                          aria-label={texts.select(titleOf(type, id, values))}
+                          disabled={!canBeSelected}
+                          title={canBeSelected ? undefined : words.content.bulk.notThis(titleOf(type, id, values))}
+                          checked={selected.has(id)}
+                          onChange={() =>
+                            setSelected(
+                              (it) => new Set(it.has(id) ? [...it].filter((other) => other !== id) : [...it, id]),
+                            )
+                          }
                         />
-                      ) : (
-                        <Cell model={model} attribute={attribute} value={values[attribute.name]} />
-                      )}
+                      </Table.Td>
+                    )}
+                    <Table.Td ta="right">
+                      <EntryLink type={type} id={id} label={String(id)} title={titleOf(type, id, values)} />
                     </Table.Td>
-                  ))}
-                  {type.draftAndPublish && (
-                    <Table.Td>
-                      <StateBadge publishedAt={textOf(values['publishedAt'])} />
-                    </Table.Td>
-                  )}
-                  {type.localized && locale === 'all' && <Table.Td>{textOf(values['locale'])}</Table.Td>}
-                </Table.Tr>
-              ))}
+                    {shownColumns.map((attribute, place) => (
+                      <Table.Td key={attribute.name} ta={isNumeric(attribute) ? 'right' : undefined}>
+                        {place === 0 && attribute.kind === 'scalar' && values[attribute.name] !== null ? (
+                          <EntryLink
+                            type={type}
+                            id={id}
+                            label={<Cell model={model} attribute={attribute} value={values[attribute.name]} />}
+                          />
+                        ) : (
+                          <Cell model={model} attribute={attribute} value={values[attribute.name]} />
+                        )}
+                      </Table.Td>
+                    ))}
+                    {type.draftAndPublish && (
+                      <Table.Td>
+                        <StateBadge publishedAt={textOf(values['publishedAt'])} />
+                      </Table.Td>
+                    )}
+                    {type.localized && locale === 'all' && <Table.Td>{textOf(values['locale'])}</Table.Td>}
+                  </Table.Tr>
+                );
+              })}
             </Table.Tbody>
           </Table>
         </Table.ScrollContainer>
@@ -313,6 +329,18 @@ export const ListPage = ({ type, search }: { readonly type: Type; readonly searc
 };
 
 const sorted = (sort: string | null): ListChange => ({ sort: sort ?? undefined, page: undefined });
+
+const rowOf = (row: unknown): Row => {
+  const values = attributesOf(row);
+  const creator = idOf(rowsOf(values['createdBy'])[0]);
+  return {
+    id: idOf(row) ?? 0,
+    values,
+    updatedAt: textOf(values['updatedAt']),
+    locale: textOf(values['locale']),
+    createdBy: creator === null ? null : { id: creator },
+  };
+};
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 

@@ -9,20 +9,20 @@ export interface BulkProgress {
 const AT_ONCE = 3;
 
 /** @param onProgress after each; those that have not begun when the signal aborts are left. */
-export const runForAll = async (
-  ids: readonly number[],
-  run: (id: number) => Promise<unknown>,
+export const runForAll = async <Entry extends { readonly id: number }>(
+  entries: readonly Entry[],
+  run: (entry: Entry) => Promise<unknown>,
   onProgress: (progress: BulkProgress) => void,
   signal?: AbortSignal,
 ): Promise<BulkProgress> => {
-  let progress: BulkProgress = { done: 0, total: ids.length, faults: [] };
-  const waiting = [...ids];
+  let progress: BulkProgress = { done: 0, total: entries.length, faults: [] };
+  const waiting = [...entries];
   const work = async (): Promise<void> => {
-    for (let id = waiting.shift(); id !== undefined && !signal?.aborted; id = waiting.shift()) {
-      const own = id;
-      const fault = await run(own).then(
+    for (let entry = waiting.shift(); entry !== undefined && !signal?.aborted; entry = waiting.shift()) {
+      const { id } = entry;
+      const fault = await run(entry).then(
         () => null,
-        (it: unknown) => ({ id: own, fault: it }),
+        (it: unknown) => ({ id, fault: it }),
       );
       progress = {
         ...progress,

@@ -108,6 +108,7 @@ export const listQuery = (
   state: ListState,
   columns: readonly string[],
   locale: string | null,
+  hasCreators = false,
 ): ListQuery => {
   const shown = columns.flatMap((name) => attributeOf(type, name) ?? []);
   const scalars = shown.filter(({ kind }) => kind === 'scalar').map(({ name }) => name);
@@ -128,8 +129,9 @@ export const listQuery = (
         ...(attributeOf(type, 'updatedAt')?.mayRead ? ['updatedAt'] : []),
       ]),
     ],
-    populate: Object.fromEntries(
-      shown.flatMap((attribute): readonly (readonly [string, object])[] => {
+    populate: Object.fromEntries([
+      ...(hasCreators && attributeOf(type, 'createdBy')?.mayRead ? [['createdBy', { fields: ['id'] }]] : []),
+      ...shown.flatMap((attribute): readonly (readonly [string, object])[] => {
         if (attribute.kind === 'media')
           return [[attribute.name, { fields: ['name', 'url', 'mime', 'ext', 'width', 'height', 'size', 'formats'] }]];
         if (attribute.kind !== 'relation') return [];
@@ -137,7 +139,7 @@ export const listQuery = (
         const names = target === null ? [] : namesOf(target);
         return [[attribute.name, { fields: names.length === 0 ? ['id'] : names }]];
       }),
-    ),
+    ]),
     ...(conditions.length > 0 ? { filters: { $and: conditions } } : {}),
     ...(state.sort === null ? {} : { sort: state.sort }),
     ...(state.q === '' ? {} : { _q: state.q }),

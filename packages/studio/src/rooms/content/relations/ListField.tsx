@@ -43,6 +43,7 @@ export const ListField = ({
   field,
   onChange,
   readOnly,
+  faults,
   labelId,
   describedBy,
   target,
@@ -234,6 +235,7 @@ export const ListField = ({
             target={target}
             canMove={canMove}
             isReadOnly={isReadOnly}
+            showsIds={faults.length > 0}
             isPage={isPage}
             partners={partners}
             hintId={canMove && list.length > 1 ? hintId : undefined}

@@ -1,12 +1,16 @@
 /** A polymorphic relation. REST takes it as a whole, and has no positions for it. */
-import { Group, Select, Stack, Text, VisuallyHidden } from '@mantine/core';
-import { IconArrowDown, IconArrowUp, IconExternalLink, IconX } from '@tabler/icons-react';
-import { useId, useState } from 'react';
+import { useSortable, verticalListSortingStrategy } from '@dnd-kit/sortable';
+import { CSS } from '@dnd-kit/utilities';
+import { ActionIcon, Group, Select, Stack, Text, VisuallyHidden } from '@mantine/core';
+import { IconArrowDown, IconArrowUp, IconExternalLink, IconGripVertical, IconX } from '@tabler/icons-react';
+import { useId, useMemo, useState } from 'react';
 import { contentTypes, typeOf } from '../../../model/model.js';
 import { useFocusNext } from '../../../parts/focus-next.js';
 import { IconButton } from '../../../parts/IconButton.js';
+import { type Id, SortableList } from '../../../parts/SortableList.js';
 import { useModel } from '../../../server/queries.js';
 import { words } from '../../../words/index.js';
+import { EntryId } from './EntryId.js';
 import { EntryLink } from './EntryLink.js';
 import { EntrySelect } from './EntrySelect.js';
 import { EntryState } from './EntryState.js';
@@ -43,12 +47,26 @@ export const MorphField = ({
   const buttonId = (row: RelatedRow, button: string): string => `${ownId}-${button}-${keyOf(row)}`;
   // not what searches for entries: that opens when it is focused
   const typeId = `${ownId}-type`;
-  const move = (row: RelatedRow, to: number, button: string): void => {
+  const keys = useMemo(() => rows.map(keyOf), [rows]);
+  const rowOf = (key: Id): RelatedRow | undefined => rows.find((it) => keyOf(it) === key);
+  const labelOf = (key: Id): string => {
+    const row = rowOf(key);
+    return row ? titleOf(row) : '';
+  };
+  const move = (row: RelatedRow, to: number): void => {
     const rest = rows.filter((it) => it !== row);
+    become([...rest.slice(0, to), row, ...rest.slice(to)]);
+  };
+  /** The list itself says where it was dropped. */
+  const drop = (key: Id, to: number): void => {
+    const row = rowOf(key);
+    if (row) move(row, to);
+  };
+  const moveByButton = (row: RelatedRow, to: number, button: string): void => {
     // at an end, the button that was pressed is disabled
     focusNext.current = [button, 'up', 'down'].map((it) => buttonId(row, it));
     say(texts.said.moved(titleOf(row), to + 1, rows.length));
-    become([...rest.slice(0, to), row, ...rest.slice(to)]);
+    move(row, to);
   };
   const remove = (row: RelatedRow): void => {
     const place = rows.indexOf(row);
@@ -77,65 +95,23 @@ export const MorphField = ({
         </Text>
       )}
       {rows.length > 0 && (
-        <ul className="related-morphs">
-          {rows.map((row, i) => {
-            const type = typeOf(model, row.type);
-            const to = type?.may.findOne ? entryAddress(type, row) : null;
-            return (
-              <li key={keyOf(row)}>
-                <Text size="sm" flex={1} truncate>
-                  {titleOf(row)}
-                </Text>
-                <Text size="xs" c="dimmed">
-                  {type?.displayName ?? row.type}
-                </Text>
-                {faults.length > 0 && (
-                  // the server names the entries that do not exist any more by their ids
-                  <Text size="xs" c="dimmed">
-                    {words.content.entryId(row.id)}
-                  </Text>
-                )}
-                <EntryState row={row} type={type} />
-                {to !== null && (
-                  <EntryLink to={to} aria-label={texts.open(titleOf(row))} c="dimmed" lh={1}>
-                    <IconExternalLink size={16} />
-                  </EntryLink>
-                )}
-                {readOnly === null && (
-                  <Group gap={4} wrap="nowrap">
-                    {isList && (
-                      <>
-                        <IconButton
-                          id={buttonId(row, 'up')}
-                          label={texts.up(titleOf(row))}
-                          disabled={i === 0}
-                          onClick={() => move(row, i - 1, 'up')}
-                        >
-                          <IconArrowUp size={16} />
-                        </IconButton>
-                        <IconButton
-                          id={buttonId(row, 'down')}
-                          label={texts.down(titleOf(row))}
-                          disabled={i === rows.length - 1}
-                          onClick={() => move(row, i + 1, 'down')}
-                        >
-                          <IconArrowDown size={16} />
-                        </IconButton>
-                      </>
-                    )}
-                    <IconButton
-                      id={buttonId(row, 'remove')}
-                      label={texts.remove(titleOf(row))}
-                      onClick={() => remove(row)}
-                    >
-                      <IconX size={16} />
-                    </IconButton>
-                  </Group>
-                )}
-              </li>
-            );
-          })}
-        </ul>
+        <SortableList ids={keys} labelOf={labelOf} strategy={verticalListSortingStrategy} onMove={drop}>
+          <ul className="related-morphs">
+            {rows.map((row, place) => (
+              <MorphRow
+                key={keyOf(row)}
+                row={row}
+                place={place}
+                count={rows.length}
+                canMove={isList && readOnly === null}
+                showsId={faults.length > 0}
+                buttonId={(button) => buttonId(row, button)}
+                onMove={(to, button) => moveByButton(row, to, button)}
+                onRemove={readOnly === null ? () => remove(row) : null}
+              />
+            ))}
+          </ul>
+        </SortableList>
       )}
       {readOnly === null && target && (
         <Group gap="xs" align="end">
@@ -160,5 +136,86 @@ export const MorphField = ({
         </Group>
       )}
     </Stack>
+  );
+};
+
+interface MorphRowProps {
+  readonly row: RelatedRow;
+  readonly place: number;
+  readonly count: number;
+  readonly canMove: boolean;
+  readonly showsId: boolean;
+  /** The id of one of its buttons. */
+  readonly buttonId: (button: string) => string;
+  readonly onMove: (to: number, button: string) => void;
+  /** Null: it cannot be removed. */
+  readonly onRemove: (() => void) | null;
+}
+
+const MorphRow = ({ row, place, count, canMove, showsId, buttonId, onMove, onRemove }: MorphRowProps) => {
+  const model = useModel();
+  const { setNodeRef, transform, transition, attributes, listeners, setActivatorNodeRef } = useSortable({
+    id: keyOf(row),
+    disabled: !canMove || count < 2,
+  });
+  const type = typeOf(model, row.type);
+  const to = type?.may.findOne ? entryAddress(type, row) : null;
+  const title = titleOf(row);
+  return (
+    <li ref={setNodeRef} style={{ transform: CSS.Translate.toString(transform), transition: transition ?? undefined }}>
+      {canMove && count > 1 && (
+        <ActionIcon
+          ref={setActivatorNodeRef}
+          {...attributes}
+          {...listeners}
+          variant="subtle"
+          color="gray"
+          aria-label={texts.drag(title)}
+          className="related-grip"
+        >
+          <IconGripVertical size={16} />
+        </ActionIcon>
+      )}
+      <Text size="sm" flex={1} truncate>
+        {title}
+      </Text>
+      <Text size="xs" c="dimmed">
+        {type?.displayName ?? row.type}
+      </Text>
+      {showsId && <EntryId id={row.id} />}
+      <EntryState row={row} type={type} />
+      {to !== null && (
+        <EntryLink to={to} aria-label={texts.open(title)} c="dimmed" lh={1}>
+          <IconExternalLink size={16} />
+        </EntryLink>
+      )}
+      {onRemove !== null && (
+        <Group gap={4} wrap="nowrap">
+          {canMove && (
+            <>
+              <IconButton
+                id={buttonId('up')}
+                label={texts.up(title)}
+                disabled={place === 0}
+                onClick={() => onMove(place - 1, 'up')}
+              >
+                <IconArrowUp size={16} />
+              </IconButton>
+              <IconButton
+                id={buttonId('down')}
+                label={texts.down(title)}
+                disabled={place === count - 1}
+                onClick={() => onMove(place + 1, 'down')}
+              >
+                <IconArrowDown size={16} />
+              </IconButton>
+            </>
+          )}
+          <IconButton id={buttonId('remove')} label={texts.remove(title)} onClick={onRemove}>
+            <IconX size={16} />
+          </IconButton>
+        </Group>
+      )}
+    </li>
   );
 };

@@ -2,6 +2,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import type { Type } from '../../../model/model.js';
 import { words } from '../../../words/index.js';
+import { EntryId } from './EntryId.js';
 import { EntryLink } from './EntryLink.js';
 import { EntrySelect } from './EntrySelect.js';
 import { entryAddress } from './entry-address.js';
@@ -49,6 +50,7 @@ export const OneField = ({
       )}
       {row && (
         <Group gap="sm">
+          {faults.length > 0 && <EntryId id={row.id} />}
           {to && (
             <EntryLink to={to} size="xs">
               {words.relations.open(titleOf(row))}

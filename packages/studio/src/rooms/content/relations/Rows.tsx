@@ -17,6 +17,7 @@ import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { Type } from '../../../model/model.js';
 import { words } from '../../../words/index.js';
+import { EntryId } from './EntryId.js';
 import { EntryLink } from './EntryLink.js';
 import { EntryState } from './EntryState.js';
 import { entryAddress } from './entry-address.js';
@@ -36,6 +37,8 @@ interface RowsProps {
   readonly target: Type;
   readonly canMove: boolean;
   readonly isReadOnly: boolean;
+  /** What the server refuses names entries by their ids. */
+  readonly showsIds: boolean;
   /** Whether the list has the height of the page. */
   readonly isPage: boolean;
   /** By the ids of entries that were added: whose they are until it is saved. */
@@ -57,6 +60,7 @@ export const Rows = (props: RowsProps) => {
     target,
     canMove,
     isReadOnly,
+    showsIds,
     isPage,
     partners,
     hintId,
@@ -200,6 +204,7 @@ export const Rows = (props: RowsProps) => {
                 partner={shown.row ? partners.get(shown.row.id) : undefined}
                 canMove={canMove}
                 isReadOnly={isReadOnly}
+                showsIds={showsIds}
                 hintId={hintId}
                 isCurrent={index === current}
                 isDragged={dragged !== null && dragged.row?.id === shown.row?.id}
@@ -287,6 +292,7 @@ interface RowProps {
   readonly partner: Partner | undefined;
   readonly canMove: boolean;
   readonly isReadOnly: boolean;
+  readonly showsIds: boolean;
   readonly hintId: string | undefined;
   readonly isCurrent: boolean;
   readonly isDragged: boolean;
@@ -304,6 +310,7 @@ const Row = ({
   partner,
   canMove,
   isReadOnly,
+  showsIds,
   hintId,
   isCurrent,
   isDragged,
@@ -355,6 +362,7 @@ const Row = ({
           <Text size="sm" flex={1} truncate>
             {titleOf(row)}
           </Text>
+          {showsIds && <EntryId id={row.id} />}
           {(shown.isMoved || shown.isAdded) && (
             <Badge size="sm" variant="light">
               {shown.isAdded

@@ -4,7 +4,8 @@ import { IconChevronDown, IconLanguage } from '@tabler/icons-react';
 import { useNavigate } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
 import type { Type } from '../../../model/model.js';
-import { useModel } from '../../../server/queries.js';
+import { useMe, useModel } from '../../../server/queries.js';
+import { mayChange } from '../../../server/rights.js';
 import { chooseLocale } from '../../../shell/choices.js';
 import { words } from '../../../words/index.js';
 import type { EntryForm } from '../form/entry-form.js';
@@ -28,7 +29,13 @@ export const LocaleSwitch = ({
   const button = useRef<HTMLButtonElement>(null);
   const nameOf = (code: string): string => locales.find((it) => it.code === code)?.name ?? code;
   const there = new Map(entry.localizations.map((it) => [it.locale, it]));
-  const missing = locales.filter(({ code }) => code !== entry.locale && !there.has(code));
+  const me = useMe();
+  const missing = locales.filter(
+    ({ code }) =>
+      code !== entry.locale &&
+      !there.has(code) &&
+      mayChange(me, type, 'create', { id: null, locale: code, createdBy: null }),
+  );
   const isSingle = type.kind === 'single';
   const open = (code: string, id: number): void => {
     chooseLocale(code);

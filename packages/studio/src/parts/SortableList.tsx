@@ -10,7 +10,7 @@ import {
 } from '@dnd-kit/core';
 import { SortableContext, type SortingStrategy, sortableKeyboardCoordinates } from '@dnd-kit/sortable';
 import { type ReactNode, useRef } from 'react';
-import { words } from '../../../words/index.js';
+import { words } from '../words/index.js';
 
 const texts = words.content.sorting;
 
@@ -19,7 +19,7 @@ const pointer = { activationConstraint: { distance: 6 } };
 const keyboard = { coordinateGetter: sortableKeyboardCoordinates };
 const screenReaderInstructions = { draggable: texts.keys };
 
-type Id = string | number;
+export type Id = string | number;
 
 interface SortableListProps {
   /** In their order; the same array for as long as it is the same list. */
