@@ -5,7 +5,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { speed } from './speed.mjs';
+import { speed, speedInShort } from './speed.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const dist = path.join(here, '../packages/server/dist');
@@ -142,7 +142,11 @@ const configuration = () => {
 ## The project's configuration file
 
 \`dovetail.config.ts\`, \`.js\`, \`.json\` or the like in the project's folder; all of it is optional. A module exports it as default:
-\`export default { … }\`.
+\`export default { … }\`. The dots below stand for nesting, so \`api.rest.maxLimit\` and \`studio\` are set like this:
+
+\`\`\`ts not run: a part of a file
+export default { api: { rest: { maxLimit: 200 } }, studio: true };
+\`\`\`
 
 | setting | default | meaning |
 | --- | --- | --- |
@@ -150,7 +154,8 @@ ${settings(toJson(configSchema)).join('\n')}
 
 ## Environment
 
-Variables of the process, or lines of \`.env\` in the project's folder; the process wins. A variable that is empty counts as not set; the
+Variables of the process, or lines of \`.env\` in the project's folder (or of the file that \`ENV_PATH\` names); those of the process take precedence.
+In a v4 project, both of them and \`dovetail.config\` take precedence over \`config/\`. A variable that is empty counts as not set; the
 secrets \`JWT_SECRET\`, \`API_TOKEN_SALT\` and \`ADMIN_JWT_SECRET\` are then those of v4's \`config/\`, or of \`.env\`.
 
 | variable | default | meaning |
@@ -159,7 +164,8 @@ ${settings(toJson(environmentSchema)).join('\n')}
 
 ## Limits
 
-Fixed bounds; \`src/limits.ts\` gives the unit and the reason of each.
+For reference, internal bounds by name; what matters to clients is in [limits](limits.md). The end of a name is its unit (\`Ms\`, \`Bytes\`, \`Kib\`, \`Mb\`,
+\`Characters\`). Some are defaults of settings above, such as \`bodyBytesMax\` and \`attemptsMax\`; the others cannot be changed.
 
 | limit | value |
 | --- | --- |
@@ -167,13 +173,13 @@ ${bounds.join('\n')}
 `;
 };
 
-/** README with its figures between the two marks. */
-const readme = () => {
-  const text = fs.readFileSync(path.join(here, '../README.md'), 'utf8');
+/** A page with its figures between the two marks. */
+const withFigures = (name, figures) => {
+  const text = fs.readFileSync(path.join(here, '..', name), 'utf8');
   const [begin, end] = ['<!-- figures: npm run docs -->\n', '<!-- end of figures -->'];
   const [from, to] = [text.indexOf(begin) + begin.length, text.indexOf(end)];
-  if (!text.includes(begin) || to < from) throw new Error('README.md has lost the marks of its figures');
-  return `${text.slice(0, from)}\n${speed()}\n\n${text.slice(to)}`;
+  if (!text.includes(begin) || to < from) throw new Error(`${name} has lost the marks of its figures`);
+  return `${text.slice(0, from)}\n${figures}\n\n${text.slice(to)}`;
 };
 
 /** The codes and names of errors, as types of the client. */
@@ -193,7 +199,8 @@ let differs = false;
 for (const [name, text] of [
   ['docs/errors.md', errors()],
   ['docs/configuration.md', configuration()],
-  ['README.md', readme()],
+  ['docs/speed.md', withFigures('docs/speed.md', speed())],
+  ['README.md', withFigures('README.md', speedInShort())],
   ['packages/client/src/codes.ts', codes()],
 ]) {
   const file = path.join(here, '..', name);

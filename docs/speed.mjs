@@ -1,4 +1,4 @@
-/** The tables of README's Speed section, from the newest recorded runs of the benchmark. */
+/** The figures of docs/speed.md and of README's Speed section, from the newest recorded runs of the benchmark. */
 import { growthRequests } from '../packages/server/bench/growth.mjs';
 import { newest } from '../packages/server/bench/history.mjs';
 
@@ -50,9 +50,11 @@ const reads = (articles) => {
   const columnsOf = (database) => {
     const figures = Object.values(found[database].figures);
     return [
-      { head: 'made anew', of: ({ cpuRatio, ratio }) => cpuRatio ?? ratio },
-      ...(figures.some((it) => it.singleCpuRatio) ? [{ head: 'by one thread', of: (it) => it.singleCpuRatio }] : []),
-      { head: 'kept', of: (it) => it.cachedRatio },
+      { head: 'uncached', of: ({ cpuRatio, ratio }) => cpuRatio ?? ratio },
+      ...(figures.some((it) => it.singleCpuRatio)
+        ? [{ head: 'uncached, one thread', of: (it) => it.singleCpuRatio }]
+        : []),
+      { head: 'cached', of: (it) => it.cachedRatio },
     ].map(({ head, of }) => ({
       head: `${names[database]}, ${head}`,
       of: (name) => short(of(found[database].figures[name] ?? {})),
@@ -62,7 +64,7 @@ const reads = (articles) => {
   const head = ['request', ...columns.map((it) => it.head)];
   const rows = Object.keys(first.figures).map((name) => [about[name], ...columns.map((it) => it.of(name))]);
   return [
-    `${articles.toLocaleString('en')} articles, of which a list shows 25 (${machineOf(first.run)}):`,
+    `Ratios to the hand-written server, 1 being as fast: ${articles.toLocaleString('en')} articles, of which a list shows 25 (${machineOf(first.run)}):`,
     table(head, rows),
   ];
 };
@@ -77,7 +79,7 @@ const kept = () => {
   return databases.length === 0
     ? []
     : [
-        `Kept responses as a share of what bare node:http sends in the same CPU time, with the same bytes and headers: ${databases
+        `Cached responses, as a share of what bare node:http sends in the same CPU time with the same bytes and headers: ${databases
           .map((it) => `${names[it]}: ${cells(found[it]).join(', ')}`)
           .join('; ')}.`,
       ];
@@ -89,7 +91,7 @@ const together = () => {
   const databases = Object.keys(found.figures);
   const head = [
     'request',
-    ...databases.flatMap((it) => [`${names[it]}, nothing kept`, `entries kept`, `response kept`]),
+    ...databases.flatMap((it) => [`${names[it]}, uncached`, `entries cached`, `response cached`]),
   ];
   const requests = Object.keys(found.figures[databases[0]]);
   const cell = ({ perSecond }, times) => `${short(perSecond)}/s, ${short(times)} times`;
@@ -101,7 +103,7 @@ const together = () => {
     }),
   ]);
   return [
-    `Requests a second over the data of the recorded cases, 16 at a time, and how many times v4's rate that is. Where entries are kept, the page's ids are read and its entries are those of earlier responses (${machineOf(found.run)}):`,
+    `Requests per second over the data of the recorded cases, 16 at a time, and how many times Strapi v4's rate that is. "Entries cached": only the ids of a page are read; its entries come from earlier responses (${machineOf(found.run)}):`,
     table(head, rows),
   ];
 };
@@ -121,7 +123,10 @@ const writes = () => {
       ? []
       : [[about.upload, ...databases.map((it) => short(uploads[it]?.figures.ratio))]]),
   ];
-  return [`Writes, as rates (${machineOf(first.run)}):`, table(['request', ...databases.map((it) => names[it])], rows)];
+  return [
+    `Writes, as ratios of the rates (${machineOf(first.run)}):`,
+    table(['request', ...databases.map((it) => names[it])], rows),
+  ];
 };
 
 const growth = () => {
@@ -149,16 +154,22 @@ const size = () => {
   const byThreads = newest((run) => run.memory);
   return [
     ...(byThreads ? [memoryOf(byThreads)] : []),
-    `Memory after these requests on SQLite: ${rssMb.dovetail} MB without kept answers, ${rssMb.cached} MB with them, the hand-written server ${rssMb.baseline} MB. Start: ${short(startCpuMs)} ms of CPU.`,
+    `Memory after the requests of the first table on SQLite: ${rssMb.dovetail} MB without cached responses, ${rssMb.cached} MB with them, the hand-written server ${rssMb.baseline} MB. Start: ${short(startCpuMs)} ms of CPU.`,
   ];
 };
 
 const memoryOf = (byThreads) => {
   const { requests } = byThreads[1];
-  const each = Object.entries(byThreads).map(([threads, it]) => `${threads}: ${it.rssMb[0]} and ${it.rssMb.at(-1)} MB`);
-  return `Memory on SQLite with nothing kept, at the start and after ${requests} requests of the three above, by the number of threads that read: ${each.join(', ')}.`;
+  const each = Object.entries(byThreads).map(
+    ([threads, it]) =>
+      `${it.rssMb[0]} and ${it.rssMb.at(-1)} MB ${threads === 'default' ? 'by default' : `with ${threads} reading thread${threads === '1' ? '' : 's'}`}`,
+  );
+  return `Memory on SQLite without caches, at the start and after ${requests.toLocaleString('en')} requests, a third for each of the three in the table of rates: ${each.join(', ')}.`;
 };
 
+const textOf = (parts) => parts.join('\n\n') || 'Nothing is recorded yet.';
+
 export const speed = () =>
-  [...reads(30), ...reads(10_000), ...kept(), ...together(), ...writes(), ...growth(), ...size()].join('\n\n') ||
-  'Nothing is recorded yet.';
+  textOf([...reads(30), ...reads(10_000), ...kept(), ...together(), ...writes(), ...growth(), ...size()]);
+
+export const speedInShort = () => textOf([...reads(10_000), ...together(), ...writes()]);

@@ -108,7 +108,7 @@ export const warnOfClosedContent = async ({ dialect, read }: Db, logger: Notices
   const [[count] = []] = await read(() => readRows(readable));
   if (Number(count) === 0)
     logger.warn(
-      'the role public has no permissions to read content yet: grant some with role allow, or list them in database/seed/permissions.json',
+      'the role public cannot read any content yet: grant it actions, for example with "dovetail role allow public api::NAME.NAME.find"',
     );
 };
 

@@ -29,7 +29,8 @@ export const describeConfigFaults = (
         line: `${where}there is no setting "${it}"${orKnown(it, known)}`,
       }));
     }
-    const meaning = place.description === undefined ? '' : `. ${place.description}`;
+    // what may be chosen says enough
+    const meaning = place.enum || place.description === undefined ? '' : `. ${place.description.replaceAll('`', '')}`;
     const line = `${where}${mustBe(expected(place), path.reduce(valueAt, given))}${meaning}`;
     return [{ place: path.join('.'), line }];
   });

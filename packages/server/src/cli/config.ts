@@ -55,7 +55,7 @@ export const configSchema = z.strictObject({
         .boolean()
         .optional()
         .describe(
-          "Whether a request that v4 would answer only in part is refused. false answers as v4 does and reports what it ignored, see [lenient.md](lenient.md). true by default, but false if the project's package.json depends on `@strapi/strapi`.",
+          "Whether a request is refused (400) if it contains something that v4 would ignore, such as an unknown name or operator. false answers as v4 does and reports what it ignored, see [lenient.md](lenient.md). true by default, but false if the project's package.json depends on `@strapi/strapi`.",
         ),
       responses: z
         .strictObject({
@@ -145,7 +145,7 @@ export const configSchema = z.strictObject({
         .nullable()
         .default(null)
         .describe(
-          'Attributes that a registration may give beside username, email and password, relations and private ones too, whatever its sender may find; others are ignored. null: all that are not private.',
+          'Attributes that a registration may set besides username, email and password. Private attributes and relations may be listed, even to types that the sender may not read. Anything else is ignored. null: every attribute that is not private.',
         ),
       attemptsMax: z
         .int()
@@ -166,9 +166,7 @@ export const configSchema = z.strictObject({
         .string()
         .nullable()
         .default(null)
-        .describe(
-          "Sender of all mails but those of code that names its own; null for the sender of v4's mail templates.",
-        ),
+        .describe("Sender of all mails, unless code names another; null for the sender in v4's mail templates."),
       replyTo: z
         .string()
         .nullable()
@@ -204,7 +202,7 @@ export const configSchema = z.strictObject({
         .array(z.string())
         .default([])
         .describe(
-          'Files or folders of v4 code that run although they use what is not here and catch errors: list those of which access does not depend on what they catch. A policy or middleware among them still lets nobody pass once it has met such an error.',
+          'Files or folders of v4 code that may run although they use unsupported features and catch the resulting errors. List only code whose access decisions do not depend on those errors. A policy or middleware listed here still blocks every request once it has met one.',
         ),
     })
     .prefault({}),
@@ -330,7 +328,12 @@ export const environmentSchema = z.object({
     .describe(
       'The database; others are not supported. `postgres` by default if DATABASE_URL begins with postgres: or postgresql:.',
     ),
-  DATABASE_FILENAME: z.string().default('.tmp/data.db').describe('SQLite file, relative to the project folder.'),
+  DATABASE_FILENAME: z
+    .string()
+    .default('.tmp/data.db')
+    .describe(
+      'SQLite file, relative to the project folder. It and its folder are created if missing, so a typo starts an empty database.',
+    ),
   DATABASE_URL: z
     .string()
     .optional()
@@ -362,7 +365,7 @@ export const environmentSchema = z.object({
     .min(2)
     .max(100)
     .default(limits.connectionsMax)
-    .describe('PostgreSQL connections per process.'),
+    .describe('Connections in the pool of each process; two more are used for notifications.'),
   DATABASE_SCHEMA: z.string().default('public').describe('PostgreSQL schema; also applies to DATABASE_URL.'),
   DATABASE_PREPARED: z
     .enum(['auto', 'always', 'never'])
@@ -415,19 +418,49 @@ const check = <T>(schema: z.ZodType<T>, value: unknown, source: string, file = s
   });
 };
 
-/** Variables of the project's `.env` that are probably misspelt: unknown, one or two letters from a known one that is not set. */
-export const misspeltVariables = (projectDir: string): readonly string[] => {
-  const file = path.join(projectDir, '.env');
-  if (!fs.existsSync(file)) return [];
-  const given = Object.keys(parseEnv(readText(file)));
-  const missing = Object.keys(environmentSchema.shape).filter((it) => !given.includes(it));
-  return given.flatMap((name) => {
+interface VariableNote {
+  /** `.env`, or `environment` for a variable of the process. */
+  readonly file: string;
+  readonly message: string;
+}
+
+/** Variables without effect: those that are probably misspelt, and the URL of a PostgreSQL that is not used. */
+export const uselessVariables = (
+  projectDir: string,
+  outside: NodeJS.ProcessEnv,
+  env: Environment,
+): readonly VariableNote[] => {
+  const names = Object.keys(variablesInFile(projectDir, outside));
+  const file = path.relative(projectDir, environmentFile(projectDir, outside));
+  const missing = Object.keys(environmentSchema.shape).filter((it) => !names.includes(it) && !(it in outside));
+  const unused = env.DATABASE_CLIENT === 'sqlite' && (env.DATABASE_URL ?? '') !== '';
+  return [
+    ...misspelt(names, missing, file),
+    // the environment holds variables of other programs, too
+    ...misspelt(
+      Object.keys(outside),
+      missing.filter((it) => it.startsWith('DATABASE_')),
+      'environment',
+    ),
+    ...(unused
+      ? [
+          {
+            file: names.includes('DATABASE_URL') ? file : 'environment',
+            message: 'DATABASE_URL is set but not used, because DATABASE_CLIENT is sqlite; remove one of them',
+          },
+        ]
+      : []),
+  ];
+};
+
+/** Names that are unknown, and one or two letters from one that is missing. */
+const misspelt = (given: readonly string[], missing: readonly string[], file: string): readonly VariableNote[] =>
+  given.flatMap((name) => {
     if (Object.hasOwn(environmentSchema.shape, name)) return [];
     // other names belong to the project, and short ones are alike by chance
     const meant = missing.find((it) => distance(name.toUpperCase(), it) <= (it.length < 9 ? 0 : 2));
-    return meant === undefined ? [] : [`.env: ${name} has no effect; did you mean ${meant}?`];
+    return meant === undefined ? [] : [{ file, message: `${name} has no effect; did you mean ${meant}?` }];
   });
-};
 
 export interface Variables extends Readonly<Record<string, string | undefined>> {
   readonly NODE_ENV: string;

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import type { HealthCheck, IgnoredNote, ProjectHealth } from '../http/health-routes.js';
 import type { Db } from '../sql/dialect.js';
-import { misspeltVariables } from './config.js';
+import { outsideVariables, uselessVariables } from './config.js';
 import { countOf, type Project } from './project.js';
 import { verdictOf } from './v4project/code.js';
 import { describeSetting } from './v4project/settings.js';
@@ -105,7 +105,7 @@ const checksOf = ({ config, env }: Project): readonly HealthCheck[] => {
   ];
 };
 
-const ignoredOf = ({ dir, warnings, code, v4 }: Project): readonly IgnoredNote[] => [
+const ignoredOf = ({ dir, env, warnings, code, v4 }: Project): readonly IgnoredNote[] => [
   ...warnings.map(({ file, place, message }) => ({ file, place: place === '' ? null : place, message })),
   ...code
     .map((it) => ({ file: it.file, ...verdictOf(it) }))
@@ -118,5 +118,5 @@ const ignoredOf = ({ dir, warnings, code, v4 }: Project): readonly IgnoredNote[]
       place: it.v4Name.split('.').slice(1).join('.') || null,
       message: `not supported: ${describeSetting(it)}`,
     })),
-  ...misspeltVariables(dir).map((message) => ({ file: '.env', place: null, message: message.replace(/^\.env: /, '') })),
+  ...uselessVariables(dir, outsideVariables(), env).map((it) => ({ ...it, place: null })),
 ];

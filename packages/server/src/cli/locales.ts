@@ -16,7 +16,7 @@ export const localeName = (code: string): string | null => {
 
 /** What is wrong with a locale's code, if anything: languages are written in one way, and codes are compared as they are written. */
 export const codeFault = (code: string): string | null => {
-  if (localeName(code) === null) return `${code} is no locale: expected a language code such as de, pt-BR or zh-Hans`;
+  if (localeName(code) === null) return `"${code}" is not a locale code; expected one such as de, pt-BR or zh-Hans`;
   const [canonical = code] = Intl.getCanonicalLocales(code);
   return canonical === code ? null : `${code} is written ${canonical}.`;
 };

@@ -3,13 +3,18 @@ import { formatNote } from '../model/load.js';
 import type { Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { Claim } from '../sql/sqlite/claim.js';
-import { dependsOnStrapi } from './config.js';
+import { dependsOnStrapi, outsideVariables, uselessVariables } from './config.js';
 import type { Notices } from './log.js';
 import { countOf, type Project } from './project.js';
 import { hasStudio, takesStudioPath } from './site.js';
 import { describeUses } from './v4project/absent-uses.js';
 import { missedCode } from './v4project/code.js';
 import { countSettings, describeSetting } from './v4project/settings.js';
+
+/** Of what the environment says to no effect. */
+export const warnOfVariables = ({ dir, env }: Project, logger: Notices): void => {
+  for (const { file, message } of uselessVariables(dir, outsideVariables(), env)) logger.warn(`${file}: ${message}`);
+};
 
 /** What the project's files call for; one process says it for all. */
 export const warnOfProject = (project: Project, logger: Notices): void => {

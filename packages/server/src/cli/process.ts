@@ -7,6 +7,8 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Drain } from '../http/drain.js';
 import { loggable } from '../http/faults.js';
 import { limits } from '../limits.js';
+import type { Environment } from './config.js';
+import { StartFault } from './start-fault.js';
 
 export interface RunningServer {
   readonly server: Pick<Drain, 'drain'> & {
@@ -36,7 +38,7 @@ export const stopOnSignals = ({ server, logger, delayMs, settle, close }: Runnin
   const stop = async ({ delayMs: ms, exitCode, isReplaced = false }: Parameters<Stop>[0]): Promise<void> => {
     if (isStopping) return;
     isStopping = true;
-    logger.info('stopping: no new connections, running requests may finish');
+    logger.info('stopping: accepting no new connections; finishing requests in flight');
     const delay = setTimeout(ms);
     const settled = delay.then(settle).catch((fault: unknown) => logger.error({ err: loggable(fault) }, 'stopping'));
     const cut = await server.drain({ delay, isReplaced });
@@ -49,6 +51,15 @@ export const stopOnSignals = ({ server, logger, delayMs, settle, close }: Runnin
   // Ctrl-C at a terminal does not wait for a load balancer
   process.on('SIGINT', () => stop({ delayMs: 0, exitCode: 0 }));
   return stop;
+};
+
+/** What to say of an address that cannot be listened on. */
+export const listenFault = ({ HOST, PORT }: Environment, fault: NodeJS.ErrnoException): StartFault => {
+  const cure =
+    fault.code === 'EADDRINUSE'
+      ? `Another program uses this port. Stop it, or choose another one, such as PORT=${PORT + 1}.`
+      : 'Set HOST and PORT to a free address.';
+  return new StartFault(`Cannot listen on ${HOST}:${PORT}: ${fault.message}\n${cure}`);
 };
 
 /**

@@ -4,10 +4,11 @@
 import fs from 'node:fs';
 import { constants, createRequire, enableCompileCache } from 'node:module';
 import path from 'node:path';
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, Help, InvalidArgumentError, Option } from 'commander';
 import { Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Asked } from '../migrate/asked.js';
+import { isProjectFolder } from '../model/project-folder.js';
 import type { TokenOptions, UserOptions } from './commands/accounts.js';
 import type { AdminOptions } from './commands/admin.js';
 import type { NewWebhookOptions } from './commands/webhook.js';
@@ -22,7 +23,11 @@ const { version } = createRequire(import.meta.url)('dovetail/package.json') as {
 const program = new Command('dovetail')
   .description('A content API server: JSON schema files in, a fast and exact REST API out.')
   .version(version, '--version', 'print the version')
-  .showHelpAfterError('Run with --help for the usage.')
+  .showHelpAfterError('Run the command with --help for usage.')
+  .configureHelp({
+    // that a list is empty by default goes without saying
+    optionDescription: (option) => new Help().optionDescription(option).replace(/ \(default: \[\]\)$/, ''),
+  })
   .exitOverride();
 
 let isServing = false;
@@ -52,6 +57,7 @@ const entered = (project: string): string => {
  * versions of Node.js have left: each has a folder of its own.
  */
 const keepCompiled = (dir: string): void => {
+  if (!isProjectFolder(dir)) return;
   const folder = path.join(dir, '.tmp/compiled');
   // where NODE_COMPILE_CACHE has named another folder, Node returns the subfolder for its version
   const { status, directory } = enableCompileCache(folder);
@@ -93,7 +99,7 @@ const workersOf = (text: string): number => {
   throw new InvalidArgumentError(`Expected a number from 1 to ${limits.workersMax}.`);
 };
 
-command('start', 'serve a project until it receives SIGTERM')
+command('start', 'serve a project at HOST and PORT (environment; 127.0.0.1:1337 by default) until it receives SIGTERM')
   .option(
     '--workers <count>',
     'number of processes that share the port, on PostgreSQL only; SIGHUP replaces them',
@@ -116,7 +122,7 @@ command('start', 'serve a project until it receives SIGTERM')
     }
   });
 
-command('dev', 'serve a project and apply each change to its files as soon as it is saved').action(
+command('dev', 'serve a project at HOST and PORT, and apply each change to its files as soon as it is saved').action(
   async ({ project }: ProjectOption) => {
     isServing = true;
     const dir = entered(project);
@@ -375,7 +381,7 @@ for (const change of ['allow', 'deny'] as const)
       const { changeRoleCommand } = await import('./commands/accounts.js');
       await changeRoleCommand(change, project, type, actions);
     });
-command('list', 'list the actions that every role allows, or one role', role)
+command('list', 'list the actions that each role allows, or those of one role', role)
   .argument('[role]', 'type of the role, such as public')
   .action(async (type: string | undefined, { project }: ProjectOption) => {
     const { listRolesCommand } = await import('./commands/accounts.js');
@@ -391,7 +397,7 @@ command('list', 'list all locales: code, whether it is the default, name', local
   });
 command('add', 'add a locale', locale)
   .argument('<code>', 'such as de or pt-BR')
-  .option('--name <name>', "name shown by v4's admin panel; by default as in German (de)")
+  .option('--name <name>', 'name shown by v4\'s admin panel (default: language and code, such as "German (de)")')
   .action(async (code: string, options: ProjectOption & { readonly name?: string }) => {
     const { addLocaleCommand } = await import('./commands/locale.js');
     await addLocaleCommand(code, options);
@@ -464,7 +470,7 @@ command('deliveries', 'list the deliveries that are waiting or were given up', w
       await listDeliveriesCommand({ project, webhook: of ?? null, json: json === true });
     },
   );
-command('retry', 'send deliveries that were given up again', webhook)
+command('retry', 'resend deliveries that were given up', webhook)
   .argument('[ids...]', 'as shown by webhook deliveries; all by default', (text: string, before: number[] = []) => [
     ...before,
     idOf(text),

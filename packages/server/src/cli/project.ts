@@ -7,6 +7,7 @@ import { HandlerFault, type HandlersByType, loadHandlers, misnamedHandlers } fro
 import { withIndexes } from '../model/indexes.js';
 import { formatNote, loadModel, type SchemaNote } from '../model/load.js';
 import type { Model } from '../model/model.js';
+import { isProjectFolder } from '../model/project-folder.js';
 import { configuredPrefix, foreignTables, isOwn, tablesOf } from '../model/storage.js';
 import { etagsReady } from '../read/etag.js';
 import { type Db, type ReadableDb, readInside, type Tx } from '../sql/dialect.js';
@@ -58,6 +59,10 @@ export const openProject = async (dir: string): Promise<Project> => {
   const absolute = path.resolve(dir);
   if (!fs.existsSync(absolute))
     throw new StartFault(`There is no folder ${absolute}. Set the project folder with --project.`);
+  if (!isProjectFolder(absolute))
+    throw new StartFault(
+      `${absolute} is not a project: it has no src/api/*/content-types/*/schema.json. Name the folder of a project with --project, or create one with dovetail init.`,
+    );
   const { config, env, code, v4 } = await readSetup(absolute);
   refuseOwnPrefix(config);
   const loaded = loadModel(absolute, { ...config.api.responses, customFields: config.customFields });
@@ -170,6 +175,10 @@ const waysToConnect = (message: string): string => {
     return 'Name the certificate that signed that of the server: DATABASE_SSL_CA, or ssl.ca in config/database. With DATABASE_SSL_REJECT_UNAUTHORIZED=false any certificate is accepted.';
   if (/no encryption|SSL off/.test(message))
     return 'The server may take encrypted connections only: set DATABASE_SSL=true, or ssl in config/database.';
+  if (/client password must be a string/.test(message))
+    return 'The server asks for a password: set DATABASE_PASSWORD, or put it into DATABASE_URL.';
+  if (/database ".*" does not exist/.test(message))
+    return 'Create it first, with createdb --locale=C --template=template0 NAME. Dovetail creates tables, not databases.';
   return 'Check DATABASE_URL, or DATABASE_HOST, DATABASE_PORT, DATABASE_NAME, DATABASE_USERNAME and DATABASE_PASSWORD.';
 };
 

@@ -2,7 +2,7 @@
 import v8 from 'node:v8';
 
 /** For messages; must match `engines` in package.json. */
-export const supportedNode = '22.18 or later, 24, 26 or later';
+export const supportedNode = '22 (22.18 or later), 24, or 26 and later';
 
 /** @param version as in `process.versions.node`. Odd releases never become LTS, so they are not supported. */
 export const isSupported = (version: string): boolean => {

@@ -8,12 +8,18 @@ import type { Secrets, Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { BoundCode } from '../v4code/code.js';
 import { prepareData, warnOfChangedSeeds, warnOfClosedContent } from './bootstrap.js';
-import { type Environment, misspeltVariables, shareVariables } from './config.js';
+import { type Environment, shareVariables } from './config.js';
 import { bringUp, requireStarted, storedProject } from './layout.js';
 import { newLogger } from './log.js';
 import type { Metrics } from './metrics.js';
-import { tellFirstAdministrator, warnOfOpenSite, warnOfOtherProcess, warnOfProject } from './notices.js';
-import { type Stop, stopOnSignals, watchExit, watchUncaught } from './process.js';
+import {
+  tellFirstAdministrator,
+  warnOfOpenSite,
+  warnOfOtherProcess,
+  warnOfProject,
+  warnOfVariables,
+} from './notices.js';
+import { listenFault, type Stop, stopOnSignals, watchExit, watchUncaught } from './process.js';
 import {
   loadProjectHandlers,
   type OpenedDatabase,
@@ -38,7 +44,7 @@ export const start = async (dir: string): Promise<void> => {
   const project = await openProject(dir);
   const logger = await newLogger(project.env, worker?.number);
   const isPreparing = worker === null || worker.duty === 'prepare';
-  if (isPreparing) for (const warning of misspeltVariables(project.dir)) logger.warn(warning);
+  if (isPreparing) warnOfVariables(project, logger);
   refuseGuards(project.code, project.config.project);
   refuseOtherClient(project);
   refuseSettings(project.v4.guards);
@@ -128,9 +134,7 @@ const serve = async (
   try {
     await app.listen({ host: env.HOST, port: env.PORT });
   } catch (fault) {
-    throw new StartFault(
-      `Cannot listen on ${env.HOST}:${env.PORT}: ${(fault as Error).message}\nSet HOST and PORT to a free address.`,
-    );
+    throw listenFault(env, fault as NodeJS.ErrnoException);
   }
   const { port } = app.server.address() as AddressInfo;
   const begin = async (): Promise<void> => {

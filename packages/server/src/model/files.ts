@@ -8,6 +8,7 @@ import { type AttributeContext, noteContradictions } from './contradictions.js';
 import type { CustomFields } from './custom-fields.js';
 import type { EntryType, Uid } from './model.js';
 import { type FileNotes, notesOf, type SchemaNotes } from './notes.js';
+import { isProjectFolder } from './project-folder.js';
 import {
   type DeclaredAttribute,
   isJsonObject,
@@ -160,6 +161,8 @@ const noteMisplaced = (projectDir: string, notes: SchemaNotes): void => {
       if (name !== own && nearest(name, [own])) warn(path.join(folder, name), `; did you mean "${own}"?`);
     for (const name of jsonFilesIn(path.join(projectDir, folder, own)))
       warn(path.join(folder, own, name), `: a content type has a folder of its own, ${own}/<name>/schema.json`);
+    if (fs.existsSync(path.join(projectDir, folder, 'schema.json')))
+      warn(path.join(folder, 'schema.json'), `: a content type is in ${own}/<name>/schema.json`);
   }
   for (const name of jsonFilesIn(path.join(projectDir, 'src/components')))
     warn(path.join('src/components', name), ': a component is in the folder of its category, <category>/<name>.json');
@@ -178,21 +181,11 @@ const describeSchemaCode = (folder: string, name: string): string =>
     ? `; ${name} code is not run: write it as JSON`
     : '';
 
-/** v4 starts without content types. A folder that is not a project must not get a database and secrets. */
+/** v4 starts without content types. */
 const noteNoTypes = (projectDir: string, notes: SchemaNotes): void => {
-  const signs = [
-    'package.json',
-    'src',
-    'config',
-    'dovetail.config.ts',
-    'dovetail.config.js',
-    'dovetail.config.mjs',
-    'dovetail.config.json',
-  ];
-  const isProject = signs.some((it) => fs.existsSync(path.join(projectDir, it)));
   const none = 'no schema file src/api/*/content-types/*/schema.json';
   const fileNotes = notesOf(projectDir, notes);
-  if (isProject) fileNotes.warn('', `${none}: only users, roles and files are served`);
+  if (isProjectFolder(projectDir)) fileNotes.warn('', `${none}: only users, roles and files are served`);
   else fileNotes.fault('', `${none}; is this a project folder?`);
 };
 

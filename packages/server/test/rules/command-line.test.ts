@@ -1,12 +1,13 @@
 /** The command line: usage, exit codes, the project's folder. Needs the build in dist/. */
-import { spawn } from 'node:child_process';
+import { type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
+import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { environmentSchema, misspeltVariables, readEnvironment } from '../../src/cli/config.js';
+import { environmentSchema, readEnvironment, uselessVariables } from '../../src/cli/config.js';
 import { freePort } from '../world/process.js';
 
 const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '../..');
@@ -19,8 +20,12 @@ beforeEach(() => {
 });
 afterEach(() => fs.rmSync(dir, { recursive: true }));
 
-const run = async (args: readonly string[], cwd = dir) => {
-  const child = spawn(process.execPath, [main, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+const run = async (
+  args: readonly string[],
+  { cwd = dir, env = {} }: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+) => {
+  const stdio: StdioOptions = ['ignore', 'pipe', 'pipe'];
+  const child = spawn(process.execPath, [main, ...args], { cwd, env: { ...process.env, ...env }, stdio });
   const text = { out: '', said: '' };
   child.stdout.on('data', (chunk) => {
     text.out += String(chunk);
@@ -58,8 +63,12 @@ describe('the command line', () => {
     ],
     [['explain'], /missing required argument 'url'/],
     [['token', 'create'], /required option '--type <type>' not specified/],
-    [['token', 'create', '--type', 'full'], /--type: expected read-only, full-access, custom/],
-    [['token', 'create', '--type', 'custom'], /--allow is for --type custom only/],
+    [['token', 'create', '--type', 'full'], /--type: expected read-only, full-access, custom, not "full"/],
+    [['token', 'create', '--type', 'custom'], /--type custom needs --allow, such as/],
+    [
+      ['token', 'create', '--type', 'read-only', '--allow', 'a'],
+      /--allow can be used with --type custom only; a read-only token has fixed permissions/,
+    ],
     [['token', 'create', '--type', 'read-only', '--expires', '1d'], /--expires: expected never, 7d, 30d, 90d/],
   ])('a usage error exits with 2: %j', async (args, said) => {
     const result = await run(args);
@@ -119,6 +128,36 @@ describe('the command line', () => {
     const result = await run(['check', '--project', 'nowhere']);
     expect(result).toMatchObject({ code: 1, out: '' });
     expect(result.said).toContain(`There is no folder ${path.join(fs.realpathSync(dir), 'nowhere')}`);
+  });
+
+  it('a folder that is no project is refused, and nothing is left in it', async () => {
+    fs.mkdirSync(path.join(dir, 'empty'));
+    const result = await run(['start', '--project', 'empty']);
+    expect(result).toMatchObject({ code: 1, out: '' });
+    expect(result.said).toContain(`${path.join(fs.realpathSync(dir), 'empty')} is not a project: it has no src/api/`);
+    expect(fs.readdirSync(path.join(dir, 'empty'))).toEqual([]);
+  });
+
+  it('a port that is in use is named, with what to do', async () => {
+    makeProject();
+    const other = net.createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as net.AddressInfo;
+    try {
+      const result = await run(['start'], { env: { PORT: String(port) } });
+      expect(result.code).toBe(1);
+      expect(result.said).toContain(
+        `Another program uses this port. Stop it, or choose another one, such as PORT=${port + 1}.`,
+      );
+    } finally {
+      other.close();
+    }
+  });
+
+  it('help says of no list that it is empty by default', async () => {
+    const { out } = await run(['migrate', 'plan', '--help']);
+    expect(out).toContain('--rename <old=new...>');
+    expect(out).not.toContain('default: []');
   });
 
   /** What a start says, up to where it serves. */
@@ -181,7 +220,7 @@ describe('the command line', () => {
       fs.rmSync(path.join(dir, '.tmp'), { recursive: true });
       return log;
     };
-    const warning = 'the role public has no permissions to read content yet';
+    const warning = 'the role public cannot read any content yet';
     const grants = `const role = await strapi.query('plugin::users-permissions.role').findOne({ where: { type: 'public' } });
       await strapi.query('plugin::users-permissions.permission').create({ data: { action: 'api::note.note.find', role: role.id } });`;
     expect(await logOf(grants)).not.toContain(warning);
@@ -276,17 +315,34 @@ describe('the command line', () => {
   });
 });
 
-describe('variables in .env', () => {
+describe('variables', () => {
+  const warned = (outside: NodeJS.ProcessEnv = {}) => uselessVariables(dir, outside, readEnvironment(dir, outside));
+
   it.each([
-    ['DATABASE_FILNAME=x', ['.env: DATABASE_FILNAME has no effect; did you mean DATABASE_FILENAME?']],
-    ['database_filename=x', ['.env: database_filename has no effect; did you mean DATABASE_FILENAME?']],
-    ['JWT_SECRETS=x', ['.env: JWT_SECRETS has no effect; did you mean JWT_SECRET?']],
-    ['port=1', ['.env: port has no effect; did you mean PORT?']],
+    ['DATABASE_FILNAME=x', ['DATABASE_FILNAME has no effect; did you mean DATABASE_FILENAME?']],
+    ['database_filename=x', ['database_filename has no effect; did you mean DATABASE_FILENAME?']],
+    ['JWT_SECRETS=x', ['JWT_SECRETS has no effect; did you mean JWT_SECRET?']],
+    ['port=1', ['port has no effect; did you mean PORT?']],
     ['SORT=1\nAPP_KEYS=a\nADMIN_JWT_SECRET=a\nTRANSFER_TOKEN_SALT=a\nDATABASE_SSL_CA=a\nSMTP_FROM=a', []],
     ['DATABASE_FILENAME=x\nDATABASE_FILENAME2=y', []],
-  ])('%j is warned of only if it is near to a known name that is not set', (text, warnings) => {
+  ])('%j in .env is warned of only if it is near to a known name that is not set', (text, warnings) => {
     fs.writeFileSync(path.join(dir, '.env'), text);
-    expect(misspeltVariables(dir)).toEqual(warnings);
+    expect(warned()).toEqual(warnings.map((message) => ({ file: '.env', message })));
+  });
+
+  it('those of the process are warned of only if they are near to the name of one of the database', () => {
+    expect(warned({ DATABSE_URL: 'postgres://a/b', PORTS: '1', JWT_SECRETS: 'x', DATABASE_USER: 'a' })).toEqual([
+      { file: 'environment', message: 'DATABSE_URL has no effect; did you mean DATABASE_URL?' },
+    ]);
+  });
+
+  it('a URL of PostgreSQL beside SQLite is warned of, where it is set', () => {
+    const message = 'DATABASE_URL is set but not used, because DATABASE_CLIENT is sqlite; remove one of them';
+    const url = { DATABASE_URL: 'postgres://a/b' };
+    expect(warned({ ...url, DATABASE_CLIENT: 'sqlite' })).toEqual([{ file: 'environment', message }]);
+    fs.writeFileSync(path.join(dir, '.env'), 'DATABASE_CLIENT=sqlite\nDATABASE_URL=postgres://a/b');
+    expect(warned()).toEqual([{ file: '.env', message }]);
+    expect(warned({ DATABASE_CLIENT: 'postgres' })).toEqual([]);
   });
 });
 
@@ -369,8 +425,8 @@ describe('the environment', () => {
       new RegExp(
         [
           '^environment: PORT: must be a whole number from 0 to 65535, not "http"\\. Port to listen on\\.',
-          'environment: LOG_LEVEL: must be trace, debug, info, warn, error or silent, not "loud"\\. .*',
-          'environment: DATABASE_CLIENT: must be sqlite or postgres, not "mysql"\\. The database; others are not supported\\. .*',
+          'environment: LOG_LEVEL: must be trace, debug, info, warn, error or silent, not "loud"',
+          'environment: DATABASE_CLIENT: must be sqlite or postgres, not "mysql"',
           'environment: SMTP_PORT: must be a whole number from 0 to 65535, not "70000"\\. .*$',
         ].join('\n'),
       ),

@@ -71,10 +71,10 @@ describe.each(dialects)('locale commands on %s', (dialect) => {
 
   it.each([
     ['en', /^There already is a locale en\.$/],
-    ['xx', /^xx is no locale: expected a language code/],
-    ['all', /^all is no locale/],
-    ['en_US', /^en_US is no locale/],
-    ['', /is no locale/],
+    ['xx', /^"xx" is not a locale code; expected one such as de/],
+    ['all', /^"all" is not a locale code/],
+    ['en_US', /^"en_US" is not a locale code/],
+    ['', /is not a locale code/],
     ['pt-br', /^pt-br is written pt-BR\.$/],
     ['DE', /^DE is written de\.$/],
   ])('LO10: locale add %s is refused', async (code, message) => {

@@ -282,7 +282,7 @@ describe.each(dialects)('seeds on %s', (dialect) => {
       [{}, 'expected a list of locales, the default first: ["en", "de"]'],
       [[], 'expected a list of locales, the default first: ["en", "de"]'],
       [['en', 5], 'expected a list of locales, the default first: ["en", "de"]'],
-      [['en', 'xx'], 'xx is no locale: expected a language code such as de, pt-BR or zh-Hans'],
+      [['en', 'xx'], '"xx" is not a locale code; expected one such as de, pt-BR or zh-Hans'],
       [['en', 'pt-br'], 'pt-br is written pt-BR.'],
     ])('locales.json that contains %j gives a clear message', async (codes, message) => {
       expect(await faultOf({ [seed('locales')]: codes })).toEqual([

@@ -29,11 +29,13 @@ const dayMs = 24 * 60 * 60 * 1000;
 /** Creates a token and prints its key, which is shown only once. */
 export const createTokenCommand = async (options: TokenOptions): Promise<void> => {
   const type = tokenTypes.find((it) => it === options.type);
-  if (!type) throw new UsageFault(`--type: expected ${tokenTypes.join(', ')}`);
+  if (!type) throw new UsageFault(`--type: expected ${tokenTypes.join(', ')}, not "${options.type}"`);
   const lifetimes = ['never', ...tokenLifetimes.map((days) => `${days}d`)];
   if (!lifetimes.includes(options.expires)) throw new UsageFault(`--expires: expected ${lifetimes.join(', ')}`);
-  if ((type === 'custom') !== options.allow.length > 0)
-    throw new UsageFault('--allow is for --type custom only, and --type custom requires it');
+  if (type === 'custom' && options.allow.length === 0)
+    throw new UsageFault('--type custom needs --allow, such as --allow api::article.article.find');
+  if (type !== 'custom' && options.allow.length > 0)
+    throw new UsageFault(`--allow can be used with --type custom only; a ${type} token has fixed permissions`);
   await withAccounts(options.project, async (deps, { apiTokenSalt }, opened) => {
     const actions = await knownActions(options.allow, deps, opened);
     const lifetimeMs = options.expires === 'never' ? null : Number.parseInt(options.expires, 10) * dayMs;

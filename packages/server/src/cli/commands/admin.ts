@@ -150,11 +150,9 @@ const roleNamed = (name: string, roles: readonly AdminRoleRow[]): AdminRoleRow =
   const role =
     roles.find((it) => it.code === name || it.code === `strapi-${name}`) ?? roles.find((it) => it.name === name);
   if (role) return role;
-  const near = nearest(
-    name,
-    roles.map((it) => it.code),
-  );
+  const codes = roles.map((it) => it.code.replace(/^strapi-/, ''));
+  const near = nearest(name, codes);
   throw new StartFault(
-    `There is no role "${name}" of administrators.${near === undefined ? '' : ` Did you mean ${near}?`} Roles: ${roles.map((it) => it.code).join(', ')}`,
+    `There is no administrator role "${name}".${near === undefined ? '' : ` Did you mean ${near}?`} Roles: ${codes.join(', ')}`,
   );
 };

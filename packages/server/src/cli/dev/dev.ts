@@ -12,7 +12,7 @@ import { type Listener, newListener } from '../../http/listener.js';
 import { nameIn } from '../../v4code/loading/load.js';
 import { type Notices, newLogger } from '../log.js';
 import { tellFirstAdministrator } from '../notices.js';
-import { stopOnSignals, watchUncaught } from '../process.js';
+import { listenFault, stopOnSignals, watchUncaught } from '../process.js';
 import { type Project, typesInWords } from '../project.js';
 import { studioAddressesOf } from '../site.js';
 import { settle, watchCode } from '../start.js';
@@ -204,10 +204,7 @@ const listen = async (
 ): Promise<void> => {
   const { HOST: host, PORT: port } = project.env;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (fault) => {
-      const what = `Cannot listen on ${host}:${port}: ${fault.message}\nSet HOST and PORT to a free address.`;
-      reject(new StartFault(what));
-    });
+    server.once('error', (fault) => reject(listenFault(project.env, fault)));
     server.listen({ host, port }, resolve);
   });
   const { port: bound } = server.address() as AddressInfo;

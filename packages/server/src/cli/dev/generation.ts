@@ -12,10 +12,10 @@ import type { Claim } from '../../sql/sqlite/claim.js';
 import type { BoundCode } from '../../v4code/code.js';
 import { nameIn } from '../../v4code/loading/load.js';
 import { addSeeds, prepareData, type SeedsAdded, warnOfClosedContent } from '../bootstrap.js';
-import { type Environment, misspeltVariables, outsideVariables, readEnvironment, shareVariables } from '../config.js';
+import { type Environment, outsideVariables, readEnvironment, shareVariables } from '../config.js';
 import { bringUp } from '../layout.js';
 import type { Notices } from '../log.js';
-import { warnOfOpenSite, warnOfOtherProcess, warnOfProject } from '../notices.js';
+import { warnOfOpenSite, warnOfOtherProcess, warnOfProject, warnOfVariables } from '../notices.js';
 import { loadProjectHandlers, type OpenedDatabase, openDatabase, openProject, type Project } from '../project.js';
 import { readSecrets } from '../secrets.js';
 import { hasStudio, serverSettingsOf, siteToServe } from '../site.js';
@@ -127,7 +127,7 @@ const inTime = async <T>(work: Promise<T>, superseded: AbortSignal, discard: (la
 };
 
 const warn = (project: Project, notices: Notices, live: Generation | null): void => {
-  for (const warning of misspeltVariables(project.dir)) notices.warn(warning);
+  warnOfVariables(project, notices);
   warnOfProject(project, notices);
   // in development they protect nothing yet, and whoever moves a project wants to see it first
   for (const it of project.code.filter(isUnwatched))

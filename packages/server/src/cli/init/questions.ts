@@ -27,8 +27,9 @@ export const askFor = async (given: Partial<Choices>, manager: PackageManager): 
       }),
     ));
   const template =
-    given.template ?? (await answer(select({ message: 'What does it begin with?', options: [...templateOptions] })));
-  const language = given.language ?? (await answer(select({ message: 'Handlers in', options: [...languageOptions] })));
+    given.template ?? (await answer(select({ message: 'Which template?', options: [...templateOptions] })));
+  const language =
+    given.language ?? (await answer(select({ message: 'Language for handlers?', options: [...languageOptions] })));
   const install = given.install ?? (await answer(confirm({ message: `Install the dependencies with ${manager}?` })));
   outro('That is all.');
   return { dir, template, language, install };

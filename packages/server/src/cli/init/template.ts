@@ -30,15 +30,22 @@ export interface Choices {
 /** What is chosen without being asked. */
 export const defaults: Choices = { dir: 'my-project', template: 'blog', language: 'typescript', install: true };
 
+const studio = [
+  'http://127.0.0.1:1337/studio',
+  'content in the browser; the server prints the link that creates your account',
+] as const;
+
 /** What is worth opening first, and what it shows. */
 export const openWith: Readonly<Record<Template, readonly (readonly [url: string, what: string])[]>> = {
   blog: [
     ['http://127.0.0.1:1337/api/posts?sort=publishedOn:desc', 'the posts, newest first'],
     ['http://127.0.0.1:1337/api/posts/1?populate=*', 'one of them, with its author and body'],
+    studio,
     ['http://127.0.0.1:1337/api/reference', 'every path, parameter and type'],
   ],
   empty: [
     ['README.md', 'how to add the first content type'],
+    studio,
     ['http://127.0.0.1:1337/api/reference', 'every path, parameter and type'],
   ],
 };
