@@ -1,5 +1,5 @@
 /** The command line: usage, exit codes, the project's folder. Needs the build in dist/. */
-import { type StdioOptions, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
@@ -24,8 +24,11 @@ const run = async (
   args: readonly string[],
   { cwd = dir, env = {} }: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
 ) => {
-  const stdio: StdioOptions = ['ignore', 'pipe', 'pipe'];
-  const child = spawn(process.execPath, [main, ...args], { cwd, env: { ...process.env, ...env }, stdio });
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const text = { out: '', said: '' };
   child.stdout.on('data', (chunk) => {
     text.out += String(chunk);
