@@ -141,6 +141,8 @@ interface Asked {
   readonly context: ResolveContext;
   /** Of the plan. */
   readonly key: string;
+  /** As of when it came: an order that is kept may be older than entries that are kept from now on. */
+  readonly turn: number;
 }
 
 /** The plan with other values for its slice, which has the same slots in all plans of a request. */
@@ -460,7 +462,8 @@ export const newReader = (
       }
     };
     return whenReady(kept ? null : db.changes.catchUp(), () => {
-      const state = stateNow();
+      // others may have kept newer entries while it was caught up
+      const state = { ...stateNow(), turn: asked.turn };
       const rowsMax = lists.total(compiled, values) ?? shortMax(read);
       return whenReady(orders.page({ shape, ids: byIds.ids, values, rowsMax }, readIds), (page) => {
         if (!page) return undefined;
@@ -475,7 +478,7 @@ export const newReader = (
     total !== null && total < limits.countedRowsMax ? limits.countedRowsMax : null;
 
   /** A state of the database, before ids are read. */
-  const stateNow = () => ({ since: db.changes.moment(), turn: entries?.now() ?? 0 });
+  const stateNow = () => ({ since: db.changes.moment(), turn: now() });
 
   /**
    * The entries of a page, of which those that are not kept are read. Undefined if they are not of the same state of the
@@ -532,8 +535,15 @@ export const newReader = (
     );
   };
 
-  const planAndRead = (request: ReadRequest, context: ResolveContext, isCaughtUp: boolean): Ready<Result<Answer>> => {
-    const asked = { request, context, key: planKey(request, context) };
+  const now = (): number => entries?.now() ?? 0;
+  const askedFor = (request: ReadRequest, context: ResolveContext, turn = now()): Asked => ({
+    request,
+    context,
+    key: planKey(request, context),
+    turn,
+  });
+
+  const planAndRead = (asked: Asked, isCaughtUp: boolean): Ready<Result<Answer>> => {
     const compiled = compiledFor(asked);
     if (!compiled.ok) return compiled;
     const found = catchRefusal(() => answer(compiled.value, asked, isCaughtUp));
@@ -546,11 +556,11 @@ export const newReader = (
     planCounts,
     prepare,
     check: (request, context) => {
-      const compiled = compiledFor({ request, context, key: planKey(request, context) });
+      const compiled = compiledFor(askedFor(request, context));
       return compiled.ok ? ok(compiled.value.plan.leftOut) : compiled;
     },
     readInside: async (request, context, tx) => {
-      const asked = { request, context, key: planKey(request, context) };
+      const asked = askedFor(request, context);
       const compiled = compiledFor(asked);
       if (!compiled.ok) return compiled;
       const { plan } = compiled.value;
@@ -575,14 +585,15 @@ export const newReader = (
       });
     },
     read: (request, context) => {
-      if (!kept) return planAndRead(request, context, false);
+      if (!kept) return planAndRead(askedFor(request, context), false);
       const key = keptKey(request, context);
-      if (!kept.has(key)) return planAndRead(request, context, false);
+      if (!kept.has(key)) return planAndRead(askedFor(request, context), false);
+      const turn = now();
       // a response that is kept needs no plan; it is here at once if the database tells so without waiting
       const found = catchRefusal(() => whenReady(db.changes.catchUp(), () => kept.find(key)));
       return whenReady(found, (it) => {
         if (!it.ok) return it;
-        return it.value ? ok(it.value) : planAndRead(request, context, true);
+        return it.value ? ok(it.value) : planAndRead(askedFor(request, context, turn), true);
       });
     },
   };
