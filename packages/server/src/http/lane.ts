@@ -27,7 +27,7 @@ import { type Asked, type CodeAnswer, dropBodyHeaders, opened } from './project-
 import type { CodePlace, CodeServer } from './project-code/server.js';
 import type { Pending } from './readers.js';
 import { logRequest, type ObserveRequest, REQUEST_ID, type RequestIdOf } from './request-log.js';
-import { isKnown, issuesResponse, JSON_TYPE, type JsonResponse, weakTag } from './respond.js';
+import { isKnown, isNull, issuesResponse, JSON_TYPE, type JsonResponse, weakTag } from './respond.js';
 import { type Action, parseId, permissionFor, type Route } from './routes.js';
 import { countHosts } from './target.js';
 
@@ -132,6 +132,7 @@ export const newLane = (deps: LaneDeps): Lane => {
       const { body, leftOut } = answer;
       if (leftOut.length > 0) deps.logLeftOut(leftOut, url, log());
       if (isKnown(request, answer)) return send(304, withCommon(unsaid(tagHeaders(answer))), null);
+      if (isNull(answer)) return send(204, withCommon(unsaid(tagHeaders(answer))), null);
       const encoding = encodingFor(body.length);
       return whenReady(compressed.encode(body, encoding, isRead), (bytes) => {
         const { isNew, head } = heads.of(answer, encoding, bytes);

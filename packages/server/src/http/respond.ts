@@ -36,7 +36,7 @@ export const sendAnswer = (reply: FastifyReply, answer: Answer): FastifyReply =>
 };
 
 /** Whether nothing is left to show, which v4 answers without a body. */
-const isNull = ({ body }: Answer): boolean => body.length === 4 && body.toString() === 'null';
+export const isNull = ({ body }: Answer): boolean => body.length === 4 && body.toString() === 'null';
 
 /** Weak, because compressed and plain responses have different bytes. */
 export const weakTag = ({ etag }: Answer): string => `W/${etag}`;

@@ -36,7 +36,7 @@ export type Status = 'published' | 'draft';
 
 const stateOf = { published: 'live', draft: 'preview' } as const satisfies Record<Status, PublicationState>;
 
-export const isStatus = (text: string): text is Status => Object.hasOwn(stateOf, text);
+const isStatus = (text: string): text is Status => Object.hasOwn(stateOf, text);
 
 /**
  * The state that `status` gives a new entry: undefined if it says nothing. It says nothing of types without drafts, and must

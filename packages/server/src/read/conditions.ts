@@ -14,7 +14,7 @@ export const visible = (node: { readonly publishedOnly: boolean }, alias: string
   node.publishedOnly ? [sql`${dialect.unindexed(column(alias, 'published_at'))} is not null`] : [];
 
 /** Checks the deadline for every row of the table, or only for some; see `StillRunning`. */
-export const guardEvery = (alias: string, { stillRunning }: Dialect): readonly Sql[] =>
+const guardEvery = (alias: string, { stillRunning }: Dialect): readonly Sql[] =>
   stillRunning ? [stillRunning.everyRow(column(alias, 'id'))] : [];
 export const guardSome = (alias: string, { stillRunning }: Dialect): readonly Sql[] =>
   stillRunning ? [stillRunning.someRows(column(alias, 'id'))] : [];

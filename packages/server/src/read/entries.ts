@@ -35,7 +35,7 @@ export interface EntryGroup {
   /**
    * The entries of a page, as they were kept; undefined for those that are missing. To be called once `changes` knows of every
    * commit that the page may show: then the entries are those of the state that its ids are from.
-   * @param turn as of before the page was read.
+   * @param turn as of before `changes` was brought up to date for the page.
    */
   find(ids: readonly number[], turn: Turn): readonly (RenderedEntry | undefined)[];
   /** Keeps the entries of a page that was read whole. */

@@ -46,9 +46,6 @@ const entityTag = /(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/;
 const oneTag = new RegExp(`^${entityTag.source}$`);
 const eachTag = new RegExp(entityTag.source, 'g');
 
-/** Whether the text is a valid entity tag. */
-export const isEtag = (text: string): boolean => oneTag.test(text);
-
 /** One tag of a header. */
 export interface EntityTag {
   /** Without `W/` and quotes. */

@@ -24,7 +24,7 @@ export interface Locale {
 }
 
 /** v4's default where nothing else is stored. */
-export const FIRST_LOCALE = 'en';
+const FIRST_LOCALE = 'en';
 
 export const DEFAULT_LOCALE_KEY = 'plugin_i18n_default_locale';
 

@@ -414,7 +414,7 @@ export interface Db {
   /** The same as `read` for a few rows that are found by an index, whose cost no client decides: never behind longer reads. */
   readSmall<T>(begin: () => ReadProgram<T>): Promise<T>;
   /**
-   * Runs the work in one transaction; an exception rolls it back.
+   * Runs the work in one transaction; an exception rolls it back, once the statements that it has sent have ended.
    * @param kind the same object for all work that costs about the same; work that has one may be run again from the beginning.
    */
   write<T>(work: (tx: Tx) => Promise<T>, kind?: object): Promise<T>;

@@ -8,7 +8,8 @@
 export const pipeline = async <const Steps extends readonly (() => Promise<unknown>)[]>(
   ...steps: Steps
 ): Promise<{ -readonly [K in keyof Steps]: Awaited<ReturnType<Steps[K]>> }> => {
-  const running = steps.map((step) => step());
+  // async: a step that throws before it waits must not end the others
+  const running = steps.map(async (step) => step());
   await Promise.allSettled(running);
   return Promise.all(running) as Promise<{ -readonly [K in keyof Steps]: Awaited<ReturnType<Steps[K]>> }>;
 };

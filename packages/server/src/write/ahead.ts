@@ -11,7 +11,7 @@ import { askUsed, checkChanges, findHeld, type HeldValue, type UniqueCell } from
 import { idOf, isObject } from './ids.js';
 import { type OwnerKey, ownerKey } from './keys.js';
 import { looseOf } from './loose-parts.js';
-import { readContained, readParts } from './parts.js';
+import { noParts, readContained, readParts } from './parts.js';
 import { withHashes } from './passwords.js';
 import { ownMember } from './places.js';
 import { isUnique, linkLocks, planPartsAhead } from './plan.js';
@@ -19,17 +19,7 @@ import { removalOf } from './removal.js';
 import type { Data, WriteRequest } from './request.js';
 import { runOperations } from './run.js';
 import { changesOf, type Snapshot } from './snapshot.js';
-import {
-  checkContext,
-  type Given,
-  lockEntry,
-  noParts,
-  parseData,
-  pick,
-  settled,
-  takeLocks,
-  type Write,
-} from './writing.js';
+import { checkContext, type Given, lockEntry, parseData, pick, settled, takeLocks, type Write } from './writing.js';
 
 type Open = Record<string, unknown>;
 

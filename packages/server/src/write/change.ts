@@ -24,7 +24,7 @@ import type { DbValue } from '../sql/dialect.js';
 import { entryIdOf, idOf, isObject, isObjectOrList, namesEntry } from './ids.js';
 import { type MorphChange, parseMorph, unseenTargets } from './morphs.js';
 import type { Moves, Position } from './order.js';
-import { compareAll, comparingLater, type Matches } from './patterns.js';
+import { compareAll, comparingLater, comparisonKey, type Matches } from './patterns.js';
 import { ownMember } from './places.js';
 
 type Path = readonly string[];
@@ -171,7 +171,7 @@ export const parseChange = (
   if (comparisons.length === 0) return parsed;
   const { mismatched, slow } = compareAll(comparisons);
   // once more, for issues in the order of the attributes
-  const body = mismatched.size === 0 ? parsed : parseWith((regex, text) => !mismatched.has(`${regex} ${text}`));
+  const body = mismatched.size === 0 ? parsed : parseWith((regex, text) => !mismatched.has(comparisonKey(regex, text)));
   return slow === null ? body : { ...body, issues: [...body.issues, slow] };
 };
 

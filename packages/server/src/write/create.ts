@@ -19,6 +19,7 @@ import {
   siblingsLock,
 } from './locales.js';
 import { askedTargets } from './morphs.js';
+import { noParts } from './parts.js';
 import { withHashes } from './passwords.js';
 import { ownMember } from './places.js';
 import type { Locks } from './plan.js';
@@ -36,7 +37,6 @@ import {
   locksOf,
   makePrepared,
   noNames,
-  noParts,
   type PublishedAt,
   pick,
   planChange,

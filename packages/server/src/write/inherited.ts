@@ -22,11 +22,11 @@ import { idOf, isObject } from './ids.js';
 import { type OwnerKey, ownerKey } from './keys.js';
 import { linksStatement } from './lists.js';
 import { readSiblings } from './locales.js';
-import { type PlacedPart, readParts } from './parts.js';
+import { noParts, type PlacedPart, readParts } from './parts.js';
 import { ownMember } from './places.js';
 import type { Data } from './request.js';
 import { runOperations } from './run.js';
-import { checkContext, noParts, type Write } from './writing.js';
+import { checkContext, type Write } from './writing.js';
 
 type Open = Record<string, unknown>;
 

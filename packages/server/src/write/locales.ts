@@ -15,7 +15,7 @@ import { copy, findParts, type Parts } from './copy.js';
 import { entryWithId, readEntries, type StoredEntry, type Which } from './entry.js';
 import { groupBy, ownerKey } from './keys.js';
 import type { Operation, WritePlan } from './operations.js';
-import { readParts } from './parts.js';
+import { noParts, readParts } from './parts.js';
 import { isUnique } from './plan.js';
 import { removalOfParts } from './removal.js';
 import { changesOf } from './snapshot.js';
@@ -287,8 +287,6 @@ const inheritedBy = (change: Change): readonly Attribute[] => {
   const given = namesOf(change);
   return [...change.type.attributes.values()].filter(({ name }) => change.type.shared.has(name) && !given.has(name));
 };
-
-const noParts: Awaited<ReturnType<typeof readParts>> = new Map();
 
 const partsOf = async (
   type: EntryType,

@@ -18,6 +18,9 @@ export interface StoredPart {
 /** A component of an entry or component, in its place. */
 export type PlacedPart = Omit<StoredPart, 'row'>;
 
+/** Of what has none. */
+export const noParts: ReadonlyMap<OwnerKey, readonly StoredPart[]> = new Map();
+
 /**
  * The stored components of entries, level by level. Each is read only once, so that the loop ends even if damaged rows
  * make a component contain itself; such rows are in the result.

@@ -26,18 +26,20 @@ export const comparingLater = (): { readonly matches: Matches; readonly comparis
 const isLinear = /^\^[^(|*+?{]*[*+?{]?[^(|*+?{]*$/;
 
 interface Compared {
-  /** Patterns and texts that do not match, with a blank in between. */
+  /** `comparisonKey` of what does not match. */
   readonly mismatched: ReadonlySet<string>;
   /** Where one cannot be compared in time, which ends it. */
   readonly slow: Issue | null;
 }
+
+export const comparisonKey = (regex: string, text: string): string => JSON.stringify([regex, text]);
 
 export const compareAll = (comparisons: readonly Comparison[]): Compared => {
   const mismatched = new Set<string>();
   let compared = 0;
   const isWhole = endsInTime(() => {
     for (const { regex, text } of comparisons) {
-      if (!new RegExp(regex).test(text)) mismatched.add(`${regex} ${text}`);
+      if (!new RegExp(regex).test(text)) mismatched.add(comparisonKey(regex, text));
       compared += 1;
     }
   });

@@ -10,7 +10,7 @@ import { checkChanges } from './checks.js';
 import { checkedIn, missingInStored } from './complete.js';
 import { nextVersion, type StoredEntry } from './entry.js';
 import { checkShared, follow, readSiblings, sharedOf, siblingsLock } from './locales.js';
-import { readParts } from './parts.js';
+import { noParts, readParts } from './parts.js';
 import { withHashes } from './passwords.js';
 import type { PreparedWrite } from './request.js';
 import type { WriteEvent } from './session.js';
@@ -32,7 +32,6 @@ import {
   lockEntry,
   locksOf,
   makePrepared,
-  noParts,
   type PublishedAt,
   parseData,
   pick,

@@ -276,8 +276,6 @@ export const chosenCreator = (creators: Creators | undefined, name: keyof Creato
   return value === undefined ? [] : [{ column: joinColumn(name), kind: 'reference', value }];
 };
 
-export const noParts: Snapshot['parts'] = new Map();
-
 /** Plans the change; lists with unsound ranks (ST13), or without room for it, are renumbered first. */
 export const planChange = async (
   change: Change,

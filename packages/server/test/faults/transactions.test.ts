@@ -1,5 +1,6 @@
 /** Guarantees of transactions that the code above them relies on, on both databases. */
 import net, { type AddressInfo } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { readRows } from '../../src/sql/dialect.js';
@@ -62,6 +63,23 @@ describe.each(dialects)('a transaction on %s', (dialect) => {
     } finally {
       await drop();
     }
+  });
+});
+
+describe('pipelined steps', () => {
+  it('all have settled when one that throws before it waits is told of', async () => {
+    let isSettled = false;
+    const steps = pipeline(
+      async () => {
+        await setImmediate();
+        isSettled = true;
+      },
+      () => {
+        throw new Error('at once');
+      },
+    );
+    await expect(steps).rejects.toThrow('at once');
+    expect(isSettled).toBe(true);
   });
 });
 

@@ -506,3 +506,19 @@ describe.each(dialects)('unique decimals on %s', (dialect) => {
     expect(await statusOf({ price: 2 })).toBe(200);
   });
 });
+
+describe.each(dialects)('patterns on %s', (dialect) => {
+  it('BO6: texts that do not match are told apart, whatever blanks patterns and texts have', async () => {
+    const pattern = (regex: string) => ({ type: 'string', regex });
+    const attributes = { one: pattern('(x)?y|^q'), two: pattern('(x)?y|^q (z)*|k') };
+    const world = await newSmallWorld(dialect, { types: { probe: { attributes } } });
+    try {
+      // one pattern and text, with a blank in between, read like the others
+      const answer = await world.send('POST', '/api/probes', { data: { one: '(z)*|k k', two: 'k' } });
+      expect(answer.status).toBe(400);
+      expect(said(answer).paths).toEqual(['one']);
+    } finally {
+      await world.close();
+    }
+  });
+});

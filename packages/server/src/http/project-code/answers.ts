@@ -32,7 +32,7 @@ const dataOf = (shown: Shown): unknown => {
 };
 
 /** Reads the plain object that a stand-in stands for. */
-export const PLAIN = Symbol('plain');
+const PLAIN = Symbol('plain');
 
 type Clone = (value: unknown, options?: object) => unknown;
 

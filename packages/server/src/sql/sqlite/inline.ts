@@ -76,11 +76,12 @@ export const newOwnTransaction = (
     },
     finish: () => null,
     commit: async () => {
-      end();
+      await end();
       return hasBegun ? writer.commit() : null;
     },
     abandon: async () => {
-      end();
+      // the first batch may be about to begin the transaction
+      await end();
       if (hasBegun) writer.abandon();
     },
   };

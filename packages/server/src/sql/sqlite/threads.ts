@@ -237,7 +237,8 @@ const newTransaction = (
       return committed;
     },
     abandon: async () => {
-      end();
+      // the first batch may be about to begin the transaction
+      await end();
       // SQLite rolls back by itself when the thread has ended
       if (begun && committed === null && !begun.thread.isGone()) await begun.thread.call({ kind: 'abandon' });
     },

@@ -29,8 +29,8 @@ export const newTx = <Result extends BatchResult>(
   readonly tx: Omit<Tx, 'finish'>;
   /** Lets the batch of this turn commit. Returns what comes of it. */
   finish(): Promise<Result>;
-  /** Rejects further statements. */
-  end(): void;
+  /** Rejects further statements. Resolves once the batch that is running has ended. */
+  end(): Promise<unknown>;
 } => {
   interface Joined {
     readonly batch: Batch;
@@ -88,6 +88,7 @@ export const newTx = <Result extends BatchResult>(
     },
     end: () => {
       isOver = true;
+      return last;
     },
   };
 };
