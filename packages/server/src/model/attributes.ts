@@ -161,8 +161,21 @@ const isMember: TextRule = (text, { path, rules }) =>
   !rules.values.includes(text) && issue('body.enumeration', path, { values: rules.values });
 const isEmail: TextRule = (text, { path }) => {
   if (text === '') return issue('body.empty', path);
-  return !/^[^\s@"(),:;<>[\]\\]+@(?:[\p{L}\d-]+\.)+\p{L}[\p{L}\d-]+$/u.test(text) && issue('body.email', path);
+  return !emailForm.test(text) && issue('body.email', path);
 };
+
+/**
+ * What v4 takes for an e-mail address: atoms separated by single dots, or a quoted text; then a domain, in which somewhere a letter follows a dot
+ * that follows a letter or digit, and which ends with a letter.
+ */
+const emailForm = (() => {
+  const letter = 'a-z\\u00a0-\\ud7ff\\uf900-\\ufdcf\\ufdf0-\\uffef';
+  const atom = `[${letter}\\d!#$%&'*+\\-/=?^_\`{|}~]+`;
+  const quoted = `"(?:[${letter}\\t !#-\\[\\]-~]|\\\\[\\x01-\\x7f])*"`;
+  const dot = `(?=.*[${letter}\\d]\\.[${letter}])`;
+  const ends = `(?=[${letter}\\d].*[${letter}]$)`;
+  return new RegExp(`^(?:${atom}(?:\\.${atom})*|${quoted})@${dot}${ends}[${letter}\\d\\-._~]+$`, 'i');
+})();
 
 /** bcrypt ignores everything beyond its last byte (BO16). */
 const fitsHash: TextRule = (text, { path }) =>

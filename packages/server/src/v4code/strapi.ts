@@ -106,6 +106,22 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
     if (changed.length > 0)
       log.warn(`strapi.config.set('${name}') has no effect on the server itself: write it into the file below config/`);
   };
+  const app: object = withMissing('strapi.server.app', {
+    use,
+    // errors of requests do not reach Koa's application in v4 either: `strapi::errors` answers them
+    on: () => app,
+    once: () => app,
+    off: () => app,
+    get keys() {
+      return config.get('server.app.keys');
+    },
+    get proxy() {
+      return config.get('server.proxy') === true;
+    },
+    set proxy(_given: unknown) {
+      warnOfProxy();
+    },
+  });
   const instead = 'lifecycles, or the service of the content type';
   const members: Strapi = {
     api,
@@ -189,15 +205,7 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
         return deps.httpServer();
       },
       use,
-      app: withMissing('strapi.server.app', {
-        use,
-        get proxy() {
-          return config.get('server.proxy') === true;
-        },
-        set proxy(_given: unknown) {
-          warnOfProxy();
-        },
-      }),
+      app,
       routes: plugins.added.add,
     }),
     // the type of an attribute says what is stored, also of a custom field

@@ -39,6 +39,7 @@ const files = {
     { draftAndPublish: true },
   ),
   ...typeFile('author', { name: { type: 'string' } }),
+  'config/server.js': `module.exports = { app: { keys: ['a key of cookies'] } };`,
   'src/index.js': `module.exports = { async bootstrap({ strapi }) {
     strapi.server.app.proxy = true;
     strapi.server.app.proxy = true;
@@ -53,6 +54,32 @@ describe.each(dialects)('what code finds beside its entries on %s', (dialect) =>
   });
   afterAll(() => served.close());
   const { run, thrown } = codeRunner(() => served);
+
+  describe('errors of @strapi/utils', () => {
+    const { stringify } = JSON;
+    it('are in JSON, and in copies, what they say', async () => {
+      const code = `const { ApplicationError } = require('@strapi/utils').errors;
+        class Own extends ApplicationError { constructor(message) { super(message, { own: true }); this.name = 'Own'; } }
+        const all = [new ApplicationError('said', { d: 1 }), new Own('said, too')];
+        return [...all, ...all.map((it) => ({ ...it })), ...all.map((it) => String(it))]`;
+      const [one, own] = [
+        { name: 'ApplicationError', details: { d: 1 }, message: 'said' },
+        { name: 'Own', details: { own: true }, message: 'said, too' },
+      ];
+      expect(await run(code)).toEqual([one, own, one, own, 'ApplicationError: said', 'Own: said, too']);
+    });
+
+    it('of the server show clients nothing else where code answers with them', async () => {
+      const create = `strapi.entityService.create('api::book.book', { data: { title: { a: 1 } } })`;
+      const found = await run(`try { await ${create} } catch (e) { return [e, e.status, e.stack.split('\\n')[0]] }`);
+      expect(found).toEqual([
+        { name: 'ValidationError', message: expect.any(String), details: { errors: [expect.any(Object)] } },
+        400,
+        expect.stringContaining('title'),
+      ]);
+      expect(stringify(found)).not.toContain('cause');
+    });
+  });
 
   describe('@strapi/utils', () => {
     const utils = `const { contentTypes, yup, pagination, validate, sanitize, ...utils } = require('@strapi/utils');
@@ -503,6 +530,16 @@ describe.each(dialects)('what code finds beside its entries on %s', (dialect) =>
       'trx of strapi.db.transaction.raw is not available',
     );
     expect(await thrown(`await strapi.db.transaction()`)).toContain('give it a function');
+  });
+
+  it("Koa's application, as far as it is here: listeners, keys, and what is missing by its name", async () => {
+    expect(await run(`const { app } = strapi.server; return [app.on('error', () => {}) === app, app.keys]`)).toEqual([
+      true,
+      ['a key of cookies'],
+    ]);
+    expect(await thrown(`strapi.server.app.context.isOwn = true`)).toContain(
+      'strapi.server.app.context is not available',
+    );
   });
 
   it('one warning where a proxy is trusted in code', () => {

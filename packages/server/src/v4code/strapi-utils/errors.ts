@@ -6,12 +6,24 @@ import { isMembers, type Members } from '../loading/parts.js';
 /** An error with details. Each class has a message for those that are thrown without one. */
 class DetailedError extends Error {
   protected static readonly usual: string;
+  override name = 'Error';
   details: unknown;
   constructor(message?: string, details: unknown = {}) {
-    super(message ?? new.target.usual);
+    const text = message ?? new.target.usual;
+    super(text);
     this.details = details;
+    // as in v4, code that answers with an error, or copies it, shows what it says
+    Reflect.deleteProperty(this, 'message');
+    this.message = text;
   }
 }
+
+/** Sets what code may read, and clients do not see where it answers with the error itself. */
+const withHidden = <T extends Error>(fault: T, members: { readonly status?: number; readonly cause?: unknown }): T => {
+  for (const [name, value] of Object.entries(members))
+    Object.defineProperty(fault, name, { value, writable: true, configurable: true });
+  return fault;
+};
 
 /** What project code throws to refuse a request: `message` and `details` are sent to the client. */
 export class ApplicationError extends DetailedError {
@@ -216,14 +228,14 @@ export const thrownBy = (fault: unknown): unknown => {
   const [first] = fault.issues;
   if (!first) return fault;
   if (statusOf[issueKinds[first.code].name] >= 500) return unavailable(fault);
-  return Object.assign(errorOf(fault.issues, first), { cause: fault });
+  return withHidden(errorOf(fault.issues, first), { cause: fault });
 };
 
 /** That the server is busy is not about what code asked for: no `ApplicationError`, which code may say to clients as their fault. */
 const unavailable = (refusal: Refusal): HttpError => {
   const { status, body } = v4Refusal(refusal);
   const { name, message } = body.error;
-  return Object.defineProperty(Object.assign(new HttpError(message), { name, status }), 'cause', { value: refusal });
+  return withHidden(Object.assign(new HttpError(message), { name }), { status, cause: refusal });
 };
 
 /** The refusal of a server that is busy, which code was told as an error; any other fault as it is. */
@@ -245,8 +257,8 @@ const errorOf = (issues: readonly Issue[], first: Issue): ApplicationError => {
   const status = statusOf[name];
   const faults = issues.map((it) => ({ path: it.path, message: formatIssue(it), name: 'ValidationError' }));
   const message = faults.length === 1 ? faults[0]!.message : `${faults.length} errors occurred`;
-  if (status === 404) return Object.assign(new NotFoundError(message), { status });
-  if (status === 400) return Object.assign(new ValidationError(message, { errors: faults }), { status });
+  if (status === 404) return withHidden(new NotFoundError(message), { status });
+  if (status === 400) return withHidden(new ValidationError(message, { errors: faults }), { status });
   return errorOfResponse(errorResponse(status, name, message, { errors: faults }));
 };
 
@@ -270,7 +282,7 @@ const ofServer = new WeakMap<ApplicationError, number>();
 export const errorOfResponse = ({ status, body }: ErrorResponse): ApplicationError => {
   const { name, message, details } = body.error;
   const Class = classes.get(name) ?? ApplicationError;
-  const made = Object.assign(new Class(message, details), { name, status });
+  const made = withHidden(Object.assign(new Class(message, details), { name }), { status });
   ofServer.set(made, status);
   return made;
 };
@@ -292,7 +304,7 @@ export const forCode = (fault: unknown): unknown => {
   if (!(fault instanceof Refusal)) return fault;
   const response = v4Refusal(fault);
   if (response.status >= 500) return unavailable(fault);
-  return Object.defineProperty(errorOfResponse(response), 'cause', { value: fault });
+  return withHidden(errorOfResponse(response), { cause: fault });
 };
 
 /** Runs work whose refusals code may catch. */

@@ -26,6 +26,10 @@ export const absentMembers = {
   'strapi.server': new Set([
     ...['api', 'destroy', 'initMiddlewares', 'initRouting', 'listRoutes', 'listen', 'mount', 'router'],
   ]),
+  'strapi.server.app': new Set([
+    ...['callback', 'context', 'createContext', 'emit', 'env', 'handleRequest', 'listen', 'middleware'],
+    ...['onerror', 'request', 'response', 'silent', 'subdomainOffset'],
+  ]),
   [UTILS]: new Set(['convertQueryParams', 'importDefault', 'providerFactory', 'templateConfiguration', 'traverse']),
   [`${UTILS}.policy`]: new Set(['get', 'globalPolicy', 'resolve']),
   [`${UTILS}.sanitize`]: new Set(['sanitizers', 'visitors']),
