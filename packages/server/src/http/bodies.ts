@@ -63,6 +63,8 @@ export interface SendingBounds {
 /** How bodies are read that the code of a v4 project handles. */
 export interface CodeBodies {
   takes(request: FastifyRequest): boolean;
+  /** To be called with every body that is parsed. */
+  keep(request: FastifyRequest, bytes: Buffer): void;
   json(bytes: Buffer): Result<unknown>;
   fields(bytes: Buffer): Result<unknown>;
   text(bytes: Buffer): string;
@@ -90,11 +92,17 @@ export const addBodies = async (
     zlib: boundedZlib(bytesMax),
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(jsonType, { parseAs: 'buffer' }, (request, body, done) =>
-    done(null, orRefused(code?.takes(request) ? code.json(body as Buffer) : parseJson(body as Buffer))),
-  );
-  app.addContentTypeParser(fieldsType, { parseAs: 'buffer', bodyLimit: limits.fieldsBytesMax }, (request, body, done) =>
-    done(null, orRefused(code?.takes(request) ? code.fields(body as Buffer) : parseFields(body as Buffer))),
+  app.addContentTypeParser(jsonType, { parseAs: 'buffer' }, (request, body, done) => {
+    code?.keep(request, body as Buffer);
+    done(null, orRefused(code?.takes(request) ? code.json(body as Buffer) : parseJson(body as Buffer)));
+  });
+  app.addContentTypeParser(
+    fieldsType,
+    { parseAs: 'buffer', bodyLimit: limits.fieldsBytesMax },
+    (request, body, done) => {
+      code?.keep(request, body as Buffer);
+      done(null, orRefused(code?.takes(request) ? code.fields(body as Buffer) : parseFields(body as Buffer)));
+    },
   );
   if (code) app.addHook('preParsing', decompressing(code, boundedZlib(bytesMax)));
   // forms with files are read by the action, once it knows that the caller may send it
@@ -163,12 +171,14 @@ const decompressing = (code: CodeBodies, by: ReturnType<typeof boundedZlib>): pr
 
 /** Code gets texts, and reads what is none of these from the request itself. */
 const addOtherBodies = (app: FastifyInstance, code: CodeBodies, bytesMax: number): void => {
-  app.addContentTypeParser(otherJsonType, { parseAs: 'buffer' }, (request, body, done) =>
-    done(null, code.takes(request) ? orRefused(code.json(body as Buffer)) : undefined),
-  );
-  app.addContentTypeParser(textType, { parseAs: 'buffer' }, (request, body, done) =>
-    done(null, code.takes(request) ? code.text(body as Buffer) : undefined),
-  );
+  app.addContentTypeParser(otherJsonType, { parseAs: 'buffer' }, (request, body, done) => {
+    code.keep(request, body as Buffer);
+    done(null, code.takes(request) ? orRefused(code.json(body as Buffer)) : undefined);
+  });
+  app.addContentTypeParser(textType, { parseAs: 'buffer' }, (request, body, done) => {
+    code.keep(request, body as Buffer);
+    done(null, code.takes(request) ? code.text(body as Buffer) : undefined);
+  });
   app.addContentTypeParser('*', (request, stream, done) => {
     const isWhole = stream === request.raw;
     if (isWhole && code.takes(request)) done(null, undefined);

@@ -104,6 +104,8 @@ export interface BoundCode {
   readonly globals: readonly Middleware[];
   /** How many of them stand before `strapi::errors`, which makes responses of what is thrown behind them. */
   readonly globalsBeforeErrors: number;
+  /** Whether some stand before `strapi::body`, or in its place: they may read bodies themselves. */
+  readonly mayReadBodies: boolean;
   readonly table: RouteTable;
   /** `includeUnparsed` of `strapi::body`: bodies have their text beside what it says. */
   readonly includesUnparsed: boolean;
@@ -390,6 +392,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       return fetchAuthenticatedUser as typeof findUser;
     };
     const globalsBeforeErrors = listed.beforeErrors === null ? 0 : globals.length + listed.beforeErrors;
+    const mayReadBodies = globals.length + listed.beforeBody > 0;
     globals.push(...listed.globals);
     /** Those that routes name by `resolve`. */
     const loading: Promise<Middleware>[] = [];
@@ -428,6 +431,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
         query(ADMIN_UID).findOne({ where: { id }, select: administratorFields, populate: ['roles'] }),
       globals,
       globalsBeforeErrors,
+      mayReadBodies,
       table,
       includesUnparsed: configOf('strapi::body', config.tree['middlewares'])['includeUnparsed'] === true,
       corsOrigin: isCallable(corsOrigin) ? corsOrigin : null,
@@ -538,6 +542,7 @@ const globalsOf = async (listed: unknown, deps: GlobalsDeps): Promise<ListedGlob
     );
   const globals: Middleware[] = [];
   let beforeErrors: number | null = null;
+  let beforeBody: number | null = null;
   for (const [i, given] of all.entries()) {
     // v4 knows no `enabled` here: one that is listed runs
     const { name, resolve, config = {} } = isMembers(given) ? given : { name: given };
@@ -547,6 +552,7 @@ const globalsOf = async (listed: unknown, deps: GlobalsDeps): Promise<ListedGlob
     }
     const isOfStrapi = typeof name === 'string' && name.startsWith('strapi::');
     if (name === 'strapi::errors') beforeErrors ??= globals.length;
+    if (name === 'strapi::body') beforeBody ??= globals.length;
     if (isOfStrapi || isLeftOut(given, deps)) continue;
     try {
       const factory =
@@ -558,13 +564,15 @@ const globalsOf = async (listed: unknown, deps: GlobalsDeps): Promise<ListedGlob
       deps.faults.add(fault);
     }
   }
-  return { globals, beforeErrors };
+  return { globals, beforeErrors, beforeBody: beforeBody ?? globals.length };
 };
 
 interface ListedGlobals {
   readonly globals: readonly Middleware[];
   /** How many of them are listed before `strapi::errors`; null if that is not listed. */
   readonly beforeErrors: number | null;
+  /** How many before `strapi::body`; all if that is not listed. */
+  readonly beforeBody: number;
 }
 
 const ENTRY = 'a name, { name, config } or { resolve, config }';

@@ -1,5 +1,8 @@
 /** Bodies as v4 reads them (koa-body) for requests that the project's code handles. */
 import { isUtf8 } from 'node:buffer';
+import { once } from 'node:events';
+import type http from 'node:http';
+import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { issue, ok, refused } from '../../errors.js';
 import type { BoundCode } from '../../v4code/code.js';
@@ -12,16 +15,27 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The route of the project that answers, once it was looked for; null if there is none. */
     codeRoute: FoundRoute | null | undefined;
+    /** The body as it came, if code may read it again; null otherwise. */
+    bytesForCode: Buffer | null;
   }
 }
 
-export const newCodeBodies = async ({ table, globals, includesUnparsed }: BoundCode): Promise<CodeBodies> => {
+export const newCodeBodies = async ({
+  table,
+  globals,
+  mayReadBodies,
+  includesUnparsed,
+}: BoundCode): Promise<CodeBodies> => {
   const { default: qs } = await import('qs');
   const withText = (body: object, text: string | undefined): object =>
     includesUnparsed ? Object.assign(body, { [UNPARSED]: text }) : body;
   return {
     // middlewares may answer, or send on, what the server itself has no route for
     takes: (request) => codeRouteOf(request, table) !== null || (globals.length > 0 && request.is404),
+    keep: (request, bytes) => {
+      // code would be given unpacked bytes beside the headers of packed ones
+      if (mayReadBodies && request.headers['content-encoding'] === undefined) request.bytesForCode = bytes;
+    },
     json: (bytes) => {
       const text = bytes.toString();
       if (bytes.length === 0) return ok(withText({}, text));
@@ -37,6 +51,20 @@ export const newCodeBodies = async ({ table, globals, includesUnparsed }: BoundC
       return ok(withText(qs.parse(text, { allowDots: true }), text));
     },
     text: (bytes) => bytes.toString(),
+  };
+};
+
+/**
+ * Lets code read a body that the server has read. To be called once the stream has closed.
+ * @returns resolves once nobody is reading it.
+ */
+export const rewind = (request: http.IncomingMessage, bytes: Buffer): (() => Promise<void>) => {
+  // a stream begins anew with its state; it has closed already
+  Reflect.apply(Readable, request, [{ autoDestroy: false, emitClose: false }]);
+  if (bytes.length > 0) request.push(bytes);
+  request.push(null);
+  return async () => {
+    if (request.readableFlowing && !request.readableEnded) await once(request, 'end');
   };
 };
 

@@ -38,7 +38,7 @@ import { sendIssues } from '../respond.js';
 import { methods } from '../routes.js';
 import { searchOf, targetOf } from '../target.js';
 import { bodyOf, cloneStandIns } from './answers.js';
-import { anyRouteOf, codeMethodsOf, codeRouteOf, firstRouteOf, pathOf } from './bodies.js';
+import { anyRouteOf, codeMethodsOf, codeRouteOf, firstRouteOf, pathOf, rewind } from './bodies.js';
 import { type ContextGiven, hasCommonHeaders, newContexts } from './context.js';
 import { newNative } from './native.js';
 import {
@@ -303,6 +303,7 @@ export const addProjectCode = async (
   app.decorateRequest('codeRun', null);
   app.decorateRequest('responseOfFault', null);
   app.decorateRequest('codeRoute', undefined);
+  app.decorateRequest('bytesForCode', null);
   app.decorateRequest('changedQuery', null);
   app.addHook('preHandler', (request, reply, done) => {
     const pathname = pathOf(request.raw.url!);
@@ -315,7 +316,14 @@ export const addProjectCode = async (
       explainFaults(request, askedBy(request));
       done();
     } else if (isOfApi(found) && asksForV5(request.headers)) sendIssues(reply, [issue('http.format-of-code', [])]);
-    else handle(request, reply, { pathname, found, goOn: done });
+    else {
+      const { raw, bytesForCode } = request;
+      const handleNow = (whenRead: (() => Promise<void>) | null): void =>
+        handle(request, reply, { pathname, found, whenRead, goOn: done });
+      if (bytesForCode === null) handleNow(null);
+      // the stream closes behind its end, which this may be part of
+      else setImmediate(() => handleNow(rewind(raw, bytesForCode)));
+    }
   });
 
   const askedBy = ({ method, raw: { url }, id, log }: FastifyRequest): Asked => ({ method, url, id, log });
@@ -346,8 +354,15 @@ export const addProjectCode = async (
     {
       pathname,
       found,
+      whenRead,
       goOn,
-    }: { readonly pathname: string; readonly found: FoundRoute | null; readonly goOn: () => void },
+    }: {
+      readonly pathname: string;
+      readonly found: FoundRoute | null;
+      /** Waits for those that read the body beside the server. */
+      readonly whenRead: (() => Promise<void>) | null;
+      readonly goOn: () => void;
+    },
   ): void => {
     const { method, form } = request;
     const { raw } = reply;
@@ -394,7 +409,7 @@ export const addProjectCode = async (
       });
     };
     const wasPastCode = isAnsweredPastCode(request);
-    const last = routed({ method, pathname }, found, async () => {
+    const act = routed({ method, pathname }, found, async () => {
       // a global middleware has changed whose request it is: their code is in force
       const theirs = wasPastCode && !isByAdministrator(request) ? firstRouteOf(request, code.table) : null;
       if (theirs && isOfApi(theirs) && asksForV5(request.headers))
@@ -405,6 +420,11 @@ export const addProjectCode = async (
       } else if (isOtherMethod(request, pathname, code)) refuseMethod(ctx, code.table.at(pathname));
       else await answerNatively();
     });
+    const whenReadAct = async (it: Koa.ParameterizedContext, next: Koa.Next): Promise<unknown> => {
+      await whenRead?.();
+      return act(it, next);
+    };
+    const last: Koa.Middleware = whenRead ? whenReadAct : act;
     exchanges.set(ctx, request);
     const asked = askedBy(request);
     const run = async (): Promise<void> =>
