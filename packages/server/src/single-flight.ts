@@ -26,9 +26,9 @@ export const newSingleFlight = <T>(): SingleFlight<T> => {
 };
 
 /**
- * Shares a computation only among calls made before it began, so that no caller gets a result older than its call. It begins in the
- * second turn of the event loop from now: what has arrived is read in the first, and in the second what clients have sent when they were
- * answered in the first, so that more of them share it.
+ * Shares a computation only among calls made before it began, so that no caller gets a result older than its call. It begins two
+ * turns of the event loop from now: the first reads requests that have arrived already, the second those that clients send when they
+ * get the answers of the first. So more of them share it.
  */
 export const shareNext = <T>(compute: () => Promise<T>): (() => Promise<T>) => {
   let isRunning = false;

@@ -10,6 +10,7 @@ import { unwrap } from '../errors.js';
 import { handlerFor } from '../handlers/run.js';
 import { limits } from '../limits.js';
 import type { EntryFormat } from '../query/selection.js';
+import { newSingleFlight } from '../single-flight.js';
 import type { Site } from '../site/site.js';
 import type { BoundCode } from '../v4code/code.js';
 import { identifyCaller } from './credentials.js';
@@ -45,14 +46,19 @@ export const addDescriptionPaths = (app: FastifyInstance, taken: ReadonlySet<str
       maxSize: limits.descriptionBytesMax,
       sizeCalculation: (text, version) => text.length + version.length,
     });
+    const making = newSingleFlight<string>();
     addPath(app, deps.prefix + path, {
       GET: async (request, reply) => {
         const caller = await identifyCaller(request.headers, true, deps.site.callers);
         if (!caller.ok) return sendIssues(reply, caller.issues);
         const format = unwrap(readFormat(request.headers));
         const key = `${format} ${caller.value.version}`;
-        const text = texts.get(key) ?? (await render(await describedFor(caller.value, format, deps, taken)));
-        texts.set(key, text);
+        const make = async (): Promise<string> => {
+          const made = await render(await describedFor(caller.value, format, deps, taken));
+          texts.set(key, made);
+          return made;
+        };
+        const text = texts.get(key) ?? (await making.join(key, make));
         return reply
           .header('content-type', type)
           .header('content-security-policy', contentSecurityPolicy)

@@ -1,8 +1,8 @@
 /**
  * A short lane for content. GET and HEAD of a content type's own paths, and POST and PUT of JSON to them, written as clients write
- * them, are answered here, without the framework. It answers everything else (other methods, spellings and bodies, handlers of
- * the project, and all requests while the server stops), and would answer these the same (`test/rules/lane.test.ts`,
- * `test/rules/write-lane.test.ts`).
+ * them, are answered here, without the framework. The framework answers everything else (other methods, spellings and bodies,
+ * handlers of the project, and all requests while the server stops), and would give these requests the same answers
+ * (`test/rules/lane.test.ts`, `test/rules/write-lane.test.ts`).
  */
 import type http from 'node:http';
 import { pipeline } from 'node:stream';

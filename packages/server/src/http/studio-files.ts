@@ -11,6 +11,7 @@ import { issue } from '../errors.js';
 import { namesEtag } from '../read/etag.js';
 import type { Ready } from '../ready.js';
 import { type Compressed, type Encoding, newCompressed } from './encodings.js';
+import { isPlainName, namesBelow } from './file-names.js';
 import { addPath } from './paths.js';
 import { sendIssues } from './respond.js';
 
@@ -51,11 +52,11 @@ export const addStudio = (app: FastifyInstance, settings: StudioSettings): void 
   };
 
   const sendBelow = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const names = namesOf(request.raw.url!);
+    const names = namesBelow(request.raw.url!);
     // the Studio's own addresses have no extension
     if (path.posix.extname(names.at(-1) ?? '') === '') return sendPage(reply);
     const name = names.join('/');
-    const file = names.every(isName) && !unserved.test(name) ? await fileOf(name) : null;
+    const file = names.every(isPlainName) && !unserved.test(name) ? await fileOf(name) : null;
     if (!file) return sendIssues(reply, [issue('http.not-found', [])]);
     return sendFile(request, reply, file, name, compressed);
   };
@@ -173,12 +174,5 @@ const sendFile = async (
 
 const compressible = /\.(?:js|css|svg|json|txt|webmanifest|html)$/;
 
-/** The names below `/studio/`; paths that cannot be decoded do not get here. */
-const namesOf = (url: string): readonly string[] =>
-  (url.split('?', 1)[0] ?? '').split('/').slice(2).map(decodeURIComponent);
-
 /** The page has addresses of its own, compressed files are sent under the names of plain ones, and source maps not at all. */
 const unserved = /^index\.html$|\.(?:map|br)$/;
-
-/** Whether a path segment is a plain name. */
-const isName = (text: string): boolean => text !== '' && !text.startsWith('.') && !/[/\\]/.test(text);

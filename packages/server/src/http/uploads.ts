@@ -1,4 +1,5 @@
 /** Files under `/uploads`: static, without permissions, and unable to run scripts in our origin (RQ15). */
+
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -8,6 +9,7 @@ import { issue } from '../errors.js';
 import { limits } from '../limits.js';
 import { isShownInBrowsers, isStoredName } from '../media/naming.js';
 import type { Store } from '../media/store.js';
+import { isPlainName, namesBelow } from './file-names.js';
 import { addPath } from './paths.js';
 import { sendIssues } from './respond.js';
 
@@ -77,9 +79,8 @@ interface FoundFile {
 
 /** The file that a path names; null if there is no such file. */
 const findFile = async (url: string, dir: string): Promise<FoundFile | null> => {
-  const [pathname = ''] = url.split('?', 1);
-  const names = pathname.split('/').slice(2).map(decodeURIComponent);
-  if (!names.every(isName)) return null;
+  const names = namesBelow(url);
+  if (!names.every(isPlainName)) return null;
   try {
     const root = await fs.promises.realpath(dir);
     const file = await fs.promises.realpath(path.join(root, ...names));
@@ -92,9 +93,6 @@ const findFile = async (url: string, dir: string): Promise<FoundFile | null> => 
     throw fault;
   }
 };
-
-/** Whether a path segment is a plain name: encoded slashes are not separators, and no upload begins with a dot. */
-const isName = (text: string): boolean => text !== '' && !text.startsWith('.') && !/[/\\]/.test(text);
 
 /** Whether the file still exists. */
 const isOpened = async (stream: NodeJS.ReadableStream): Promise<boolean> => {

@@ -114,13 +114,16 @@ export const newKeptEntries = (changes: Changes, bytesMax: number): KeptEntries 
     },
   });
 
-  const newGroup = (tables: readonly string[] | null): EntryGroup & { clear(): void } => {
+  const newGroup = (tables: readonly string[] | null): EntryGroup & { leave(): void } => {
     groupsMade += 1;
     const number = groupsMade;
     const byId = new Map<number, KeptEntry>();
     let since = changes.moment();
     /** Of the last pages, the later ones counting more. At first it is assumed that entries are shown again. */
     let shareFound = 1;
+
+    /** Nobody finds what a request that is still in flight would keep in it. */
+    let isGone = false;
 
     const clear = (): void => {
       for (const entry of byId.values()) entries.delete(entry);
@@ -137,7 +140,7 @@ export const newKeptEntries = (changes: Changes, bytesMax: number): KeptEntries 
     /** Returns how many of them were kept already. */
     const keep = ({ ids, body, at, sizes, digests, since: readSince }: RenderedEntries): number => {
       refresh();
-      if (!changes.isUnchanged(tables, readSince)) return 0;
+      if (isGone || !changes.isUnchanged(tables, readSince)) return 0;
       let known = 0;
       turn += 1;
       for (let i = 0, begin = at; i < ids.length; begin += sizes[i]! + 1, i++) {
@@ -155,7 +158,10 @@ export const newKeptEntries = (changes: Changes, bytesMax: number): KeptEntries 
     };
 
     return {
-      clear,
+      leave: () => {
+        isGone = true;
+        clear();
+      },
       isWorthwhile: () => byId.size > 0 && shareFound >= 0.5,
       find: (ids, before) => {
         refresh();
@@ -181,7 +187,7 @@ export const newKeptEntries = (changes: Changes, bytesMax: number): KeptEntries 
 
   const groups = new LRUCache<string, ReturnType<typeof newGroup>>({
     max: limits.entryGroupsMax,
-    dispose: (group) => group.clear(),
+    dispose: (group) => group.leave(),
   });
 
   return {

@@ -1,4 +1,4 @@
-/** The read line in order: brackets, resolve, plan, compile, execute. Holds the caches of plans and responses. */
+/** The read line in order: brackets, resolve, plan, compile, execute. Holds its caches: plans, responses, entries, orders, lengths of lists. */
 import crypto from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { bug, catchRefusal, issue, ok, type Result, refused } from '../errors.js';

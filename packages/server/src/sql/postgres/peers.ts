@@ -116,6 +116,7 @@ export const newPeers = ({ openApart }: Pick<Connections, 'openApart'>): Peers =
       greetAgain();
       if (!client || !(greetings > 0 || areNear())) return;
       const missing = new Set(ids.filter((id) => !announced.has(id)));
+      if (missing.size === 0) return;
       const heard = new AbortController();
       waiting = { missing, done: () => heard.abort() };
       await setTimeout(limits.announcementMsMax, undefined, { signal: heard.signal }).catch(() => undefined);

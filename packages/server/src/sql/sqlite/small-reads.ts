@@ -17,7 +17,8 @@ export const isKnownSmall = (cost: Cost | null): boolean =>
 
 export interface SmallReads {
   /**
-   * Null if it is to be done elsewhere: there is no time left, it takes longer than expected, or an error is to be handled.
+   * Null if it is to be done elsewhere: there is no time left, it takes longer than expected, or it fails. Whatever the error, the read
+   * is repeated there, and fails again if it must.
    * @param cost of its plan in threads, where it must prove itself again if it takes too long here.
    */
   read<Plan extends object, Values, T>(
