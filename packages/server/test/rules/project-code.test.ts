@@ -785,6 +785,16 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     expect(findCode(dir, running)[0]!.absent).toEqual([]);
   });
 
+  it('of a plugin in a folder of the project, where its code may move is said', () => {
+    writeFiles(dir, {
+      'config/plugins.js': `module.exports = { own: { enabled: true, resolve: './src/plugins/own' } };`,
+      'src/plugins/own/server/services/own.js': `module.exports = () => ({ sum: () => 1 });`,
+    });
+    expect(findCode(dir, running).map(describeCode)).toContain(
+      'src/plugins/own/server/services/own.js: not run (plugins are not loaded; its code may move to src/api or src/extensions)',
+    );
+  });
+
   it('a file with a transaction by hand and other uses says of each what becomes of it', () => {
     writeFiles(dir, {
       'src/policies/said.js': `module.exports = async () => {
