@@ -735,6 +735,85 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
   });
 
   it.each([
+    `strapi.db.query('api::book.book').findMany({ where: { a: f(1) }, groupBy: ['title'] })`,
+    `strapi.query('api::book.book').findMany({ select: ['title'], groupBy })`,
+    `strapi?.db!.query<any>('api::book.book').findMany<Book>({ 'groupBy': ['title'] })`,
+    `const { db } = strapi; db.query('api::book.book').count({ groupBy: 'title' })`,
+    `const { query } = strapi.db; query('api::book.book').count({ ...all, groupBy: 'title' })`,
+    `const books = strapi.db.query('api::book.book'); const all = await books.findMany({ groupBy: 'title' });`,
+    `strapi['db'].query('api::book.book').findMany(merge(given, { groupBy: 'title' }))`,
+  ])('groupBy is found where a query is given it: %s', (text) => {
+    writeFiles(dir, { 'src/policies/said.js': `module.exports = async (ctx) => { ${text} };` });
+    expect(findCode(dir, running)[0]!.absent).toEqual([{ what: 'groupBy of db.query', line: 1 }]);
+  });
+
+  it.each([
+    `const cfg = { groupBy: 'kind' }; return _.groupBy(await strapi.db.query('api::book.book').findMany({}), cfg.groupBy);`,
+    `const rows = await strapi.db.query('api::book.book').findMany({}); return chart.draw({ rows, groupBy: 'kind' });`,
+    `const books = strapi.db.query('api::book.book'); await books.findMany({}); return own.books.draw({ groupBy: 'kind' });`,
+    `strapi.db.query('api::book.book').findMany({ select: ['groupBy'] }).then((rows) => draw({ rows, groupBy: 'kind' }));`,
+    `strapi.db.query('api::book.book').findMany({ where: { title: ', groupBy: ' } }); // { groupBy: 'kind' }`,
+    `pool.query('select 1').then({ groupBy: 'kind' })`,
+  ])('groupBy of anything else is not: %s', (text) => {
+    writeFiles(dir, { 'src/policies/said.js': `module.exports = async (ctx) => { ${text} };` });
+    expect(findCode(dir, running)[0]!.absent).toEqual([]);
+  });
+
+  it.each([
+    `const t = await strapi.db.transaction(); await t.commit();`,
+    `const { commit, rollback } = await strapi?.db!.transaction<Own>(  /* by hand */ );`,
+    `const { db } = strapi; const t = await db.transaction();`,
+    `const { transaction } = strapi.db; const t = await transaction();`,
+    `const begin = strapi.db.transaction; const t = await begin();`,
+  ])('a transaction without a function is named: %s', (text) => {
+    const file = 'src/api/book/services/book.js';
+    writeFiles(dir, { [file]: `module.exports = { async run() {\n  ${text} } };` });
+    const code = findCode(dir, running);
+    expect(code[0]!.absent).toEqual([{ what: 'strapi.db.transaction() without a function', line: 2 }]);
+    expect(code.map(describeCode)).toEqual([
+      `${file}: runs, but strapi.db.transaction() without a function on line 2 throws an error: give it one, strapi.db.transaction(async () => { … }), which commits at its end and rolls back if it throws`,
+    ]);
+  });
+
+  it.each([
+    `await strapi.db.transaction(async ({ trx }) => run());`,
+    `await strapi.db.transaction(work);`,
+    `const { db } = strapi; await db.transaction(work); await own.db.transaction(); await knex.transaction();`,
+    `strapi.log.info('strapi.db.transaction()'); // strapi.db.transaction()`,
+  ])('other transactions are not: %s', (text) => {
+    writeFiles(dir, { 'src/policies/said.js': `module.exports = async (ctx) => { ${text} };` });
+    expect(findCode(dir, running)[0]!.absent).toEqual([]);
+  });
+
+  it('of a plugin in a folder of the project, where its code may move is said', () => {
+    writeFiles(dir, {
+      'config/plugins.js': `module.exports = { own: { enabled: true, resolve: './src/plugins/own' } };`,
+      'src/plugins/own/server/services/own.js': `module.exports = () => ({ sum: () => 1 });`,
+    });
+    expect(findCode(dir, running).map(describeCode)).toContain(
+      'src/plugins/own/server/services/own.js: not run (plugins are not loaded; its code may move to src/api or src/extensions)',
+    );
+  });
+
+  it('a file with a transaction by hand and other uses says of each what becomes of it', () => {
+    writeFiles(dir, {
+      'src/policies/said.js': `module.exports = async () => {
+  const t = await strapi.db.transaction();
+  await strapi.db.connection('books').transacting(t);
+};`,
+      'src/policies/quiet.js': `module.exports = async () => {
+  try { await strapi.db.transaction(); } catch { return true; }
+};`,
+    });
+    const given =
+      ': give it one, strapi.db.transaction(async () => { … }), which commits at its end and rolls back if it';
+    expect(findCode(dir, running).map(describeCode)).toEqual([
+      `src/policies/quiet.js: not run, and it catches errors on line 2; strapi.db.transaction() without a function on line 2 throws an error${given} throws`,
+      `src/policies/said.js: runs, but strapi.db.connection on line 3 is not here, and throws an error when used; strapi.db.transaction() without a function on line 2 throws an error${given} throws`,
+    ]);
+  });
+
+  it.each([
     `strapi.log.info('use strapi.db.connection or strapi.contentAPI')`,
     `strapi.log.info(\`use strapi.db.connection, \${ctx.path} \${\`or strapi.auth, \${1}\`}\`)`,
     `ctx.path.match(/strapi.auth/)`,

@@ -202,13 +202,13 @@ describe.each(dialects)('plugins of v4 on %s', (dialect) => {
       listed: ['email', 'i18n', 'upload', 'users-permissions'],
       graphql: '/graphql',
     });
-    const why = 'plugins from npm do not run here';
+    const why = 'plugins from npm do not run here; code that is needed of them may move to src/api or src/extensions';
     expect(await bodyOf('/api/look/plugin/documentation')).toEqual({
       message: `strapi.plugin('documentation').service: ${why}`,
     });
     expect(await bodyOf('/api/look/plugin/sitemap')).toEqual({ message: `strapi.plugin('sitemap').service: ${why}` });
     expect(await bodyOf('/api/look/plugin/content-type-builder')).toMatchObject({
-      message: expect.stringContaining('this plugin of v4 is not here'),
+      message: expect.stringContaining('this plugin of v4 is not here: see docs/project-code.md#what-does-not-run'),
     });
   });
 

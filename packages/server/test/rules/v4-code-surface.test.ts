@@ -87,6 +87,32 @@ describe.each(dialects)('what code finds on %s', (dialect) => {
     });
   });
 
+  it.each([
+    ...['connection', 'createQueryBuilder', 'dialect', 'getConnection', 'getSchemaConnection', 'queryBuilder'].map(
+      (name) =>
+        [
+          `return strapi.db.${name}`,
+          `strapi.db.${name} is not available: use strapi.db.query or strapi.entityService, or a program of your own for raw SQL`,
+        ] as const,
+    ),
+    ...['providers-registry', 'providers'].map(
+      (name) =>
+        [
+          `return strapi.plugin('users-permissions').service('${name}').register('own', {})`,
+          `strapi.plugin('users-permissions').service('${name}').register is not available: login providers are not supported. Users log in by e-mail and password, or send a JWT that is signed with JWT_SECRET`,
+        ] as const,
+    ),
+    ...['strapi.container', 'strapi.db.metadata', `strapi.plugin('upload').service('folder').create`].map(
+      (what) =>
+        [
+          `return ${what}${what.includes('plugin') ? '()' : ''}`,
+          `${what} is not available: this server runs the code of Strapi 4 projects, but not all of Strapi: see docs/project-code.md#what-does-not-run`,
+        ] as const,
+    ),
+  ])('what is not here says what to do instead: %s', async (code, said) => {
+    expect(await thrown(code)).toContain(said);
+  });
+
   it('methods of db.query that are not here say so', async () => {
     expect(await thrown(`return strapi.db.query('plugin::users-permissions.user').clone(1)`)).toMatch(
       "strapi.db.query('plugin::users-permissions.user').clone is not available",

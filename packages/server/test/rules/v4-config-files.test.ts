@@ -90,6 +90,80 @@ describe('the files of config/', () => {
     });
   });
 
+  describe('in TypeScript follow `paths`', () => {
+    const configOf = (imports: string): Files => ({
+      'config/database.ts': `export default () => ({ connection: { client: 'sqlite', connection: { filename: 'x.db' } } });`,
+      'config/server.ts': `${imports}\nexport default () => ({ host });`,
+    });
+    const hostOf = async (paths: object, imports: string, files: Files = {}): Promise<unknown> => {
+      const given = { 'tsconfig.json': { compilerOptions: { paths } }, ...configOf(imports), ...files };
+      const { env } = await open(given);
+      expect((await adopted()).configFaults).toEqual([]);
+      return env.HOST;
+    };
+    const utils: Files = {
+      'src/utils/index.ts': `export const host: string = 'utils.example';`,
+      'src/utils/deep.ts': `export const host: string = 'deep.example';`,
+      'src/deep/more.ts': `export const host: string = 'more.example';`,
+      'node_modules/~utils/deep.js': `exports.host = 'package.example';`,
+      'node_modules/~utilsmore/index.js': `exports.host = 'longer.example';`,
+      'node_modules/typed/index.js': `exports.host = 'typed.example';`,
+      'types/typed.d.ts': 'export const host: string;',
+    };
+    const exact = { '~utils': ['src/utils/index.ts'] };
+
+    it.each<readonly [string, object, string, string]>([
+      ['an exact name', exact, '~utils', 'utils.example'],
+      ['an exact name of a folder', { '~utils': ['./src/utils'] }, '~utils', 'utils.example'],
+      ['what is below an exact name is not meant', exact, '~utils/deep', 'package.example'],
+      ['what begins with an exact name is not meant', exact, '~utilsmore', 'longer.example'],
+      ['an exact name beside its folder', { ...exact, '~utils/*': ['src/deep/*'] }, '~utils/more', 'more.example'],
+      [
+        'an exact name in a folder',
+        { '@/*': ['src/*'], '@/utils': ['src/deep/more.ts'] },
+        '@/utils/deep',
+        'deep.example',
+      ],
+      ['a name in that folder', { '@/*': ['src/*'], '@/utils': ['src/deep/more.ts'] }, '@/utils', 'more.example'],
+      ['types of a package are not the package', { typed: ['./types/typed.d.ts'] }, 'typed', 'typed.example'],
+      ['types without their extension neither', { typed: ['./types/typed'] }, 'typed', 'typed.example'],
+    ])('%s', async (_what, paths, name, host) => {
+      expect(await hostOf(paths, `import { host } from '${name}';`, utils)).toBe(host);
+    });
+
+    it('of what tsconfig.json extends by relative paths, as seen from there', async () => {
+      const files: Files = {
+        'tsconfig.json': { extends: ['@strapi/typescript-utils/tsconfigs/server', './ts/first', './ts/second.json'] },
+        'ts/first.json': { compilerOptions: { baseUrl: '.', outDir: '../built', paths: { '~gone': ['gone'] } } },
+        // a file that extends itself ends there
+        'ts/second.json': { extends: '../ts/base', compilerOptions: { baseUrl: '..' } },
+        'ts/base.json': {
+          extends: './second.json',
+          compilerOptions: { outDir: '../built/server', paths: { '~utils': ['src/utils'] } },
+        },
+        ...utils,
+      };
+      expect(await hostOf({}, `import { host } from '~utils';`, files)).toBe('utils.example');
+      const place = `const host = __dirname;`;
+      expect(await hostOf({}, place, files)).toBe(path.join(dir, 'built/server/config'));
+      const below = { ...files, 'tsconfig.json': { extends: './ts/own.json' } };
+      const own = { 'ts/own.json': { compilerOptions: { paths: { '~utils': ['../src/utils/deep'] } } } };
+      expect(await hostOf({}, `import { host } from '~utils';`, { ...below, ...own })).toBe('deep.example');
+    });
+
+    it.each<readonly [string, string, string]>([
+      ['@*', '@utils', '"@*" in compilerOptions.paths of tsconfig.json is not followed here'],
+      ['*', 'utils', 'is not followed here; exact names and folders are, such as "@lib/*". Or install the packages'],
+      ['@*', 'utils', "Cannot find module 'utils': install the packages of the project (npm install)"],
+    ])('and name a pattern that is not followed: %s for %s', async (pattern, name, expected) => {
+      const said = await fault({
+        'tsconfig.json': { compilerOptions: { paths: { [pattern]: ['src/*'] } } },
+        ...configOf(`import { host } from '${name}';`),
+      });
+      expect(said).toContain(expected);
+    });
+  });
+
   it('read .env, or what ENV_PATH names', async () => {
     vi.stubEnv('ENV_PATH', '.env.staging');
     const server = `module.exports = ({ env }) => ({ port: env.int('MY_PORT', 1), host: process.env.MY_HOST });`;

@@ -111,7 +111,7 @@ export const destructuredNames = (
   );
 
 /** With one way to name a member, and each character in its place: `strapi?.plugins['upload']` becomes `strapi .plugins.upload`. */
-const plainly = (text: string): string =>
+export const plainly = (text: string): string =>
   text
     .replaceAll(
       /\((\s*strapi)(\s+as\s+[\w.$]+\s*\))/g,

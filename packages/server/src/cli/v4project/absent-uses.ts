@@ -4,6 +4,7 @@ import { enumerated } from '../../errors.js';
 import { absentMembers, UTILS } from '../../v4code/strapi-utils/missing.js';
 import { absentServicesIn, destructuredNames, type Named } from './absent-services.js';
 import { type CodeTexts, codeTexts, lineAt } from './code-texts.js';
+import { GROUPING, MANUAL_TRANSACTION, refusedCallsIn } from './db-calls.js';
 
 export interface AbsentUse {
   /** `strapi.db.connection`, or the name of a module or a policy. */
@@ -33,14 +34,14 @@ export const absentUses = (file: string, source: string, { keepsSessions, plugin
     ...usesIn(text, code),
     ...pluginsIn(text, code, plugins),
     ...absentServicesIn({ text, code }),
+    ...refusedCallsIn({ text, code }, takenOfStrapi(code)),
     ...(isOfPanel ? [] : policiesIn(text)),
     ...(meansSessions ? sessionsIn(code) : []),
   ];
   const uses = named
     .sort((a, b) => a.index - b.index)
     .map(({ what, index }): AbsentUse => ({ what, line: lineAt(text, index) }));
-  for (const it of [...uses, ...utilsIn(text, code), ...groupingIn(text)])
-    if (!found.has(it.what)) found.set(it.what, it);
+  for (const it of [...uses, ...utilsIn(text, code)]) if (!found.has(it.what)) found.set(it.what, it);
   return [...found.values()].sort((a, b) => a.line - b.line);
 };
 
@@ -135,14 +136,6 @@ const wholeModule =
 
 const destructured =
   /\{([^{}]*)\}\s*(?:=|from)\s*(require\(\s*['"]@strapi\/utils['"]\s*\)(?:\??\.\w+)*|['"]@strapi\/utils['"]|[\w$]+(?:\??\.\w+)*)/g;
-
-/** Which other queries of v4 do not have. */
-const GROUPING = 'groupBy of db.query';
-
-const groupingIn = (source: string): readonly AbsentUse[] => {
-  const at = /\bquery\(/.test(source) ? source.search(/\bgroupBy['"]?\s*:/) : -1;
-  return at === -1 ? [] : [{ what: GROUPING, line: lineAt(source, at) }];
-};
 
 /** What is taken out of `strapi`, and by which names: `const db = strapi.db`, `const { connection } = strapi.db`. */
 const takenOfStrapi = (code: string): readonly Taken[] => [
@@ -275,9 +268,11 @@ export const mayBeCaught = (use: AbsentUse): boolean => throwsError(use) && use.
 /** `strapi.db.connection on line 12 and strapi.fs on line 40 are not here`. */
 export const describeUses = (uses: readonly AbsentUse[]): string => {
   const isFile = ({ what }: AbsentUse): boolean => what.startsWith('@strapi/strapi/');
-  const members = uses.filter((it) => throwsError(it) && !isFile(it));
+  const isManual = ({ what }: AbsentUse): boolean => what === MANUAL_TRANSACTION;
+  const members = uses.filter((it) => throwsError(it) && !isFile(it) && !isManual(it));
   return [
     described(members, ['is not here, and throws an error when used', 'are not here, and throw an error when used']),
+    described(uses.filter(isManual), [`throws an error${withWork}`, `throw an error${withWork}`]),
     described(uses.filter(isFile), [`is a file ${ofStrapi}`, `are files ${ofStrapi}`]),
     described(
       uses.filter((it) => !throwsError(it)),
@@ -287,6 +282,9 @@ export const describeUses = (uses: readonly AbsentUse[]): string => {
     .filter((it) => it !== '')
     .join('; ');
 };
+
+const withWork =
+  ': give it one, strapi.db.transaction(async () => { … }), which commits at its end and rolls back if it throws';
 
 const ofStrapi =
   "of Strapi's own package: without that the start is refused, and with it nothing in there knows this server";

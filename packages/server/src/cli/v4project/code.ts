@@ -123,7 +123,7 @@ const losses: readonly (readonly [RegExp, string])[] = [
   [/^src\/(api\/[^/]+\/)?middlewares\//, 'requests do not pass through it'],
   [/^src\/api\/[^/]+\/content-types\//, 'lifecycles are not called; hooks in src/api/*/handlers.ts are'],
   [/^src\/extensions\//, 'plugins of v4 are not loaded'],
-  [/^src\/plugins\//, 'plugins of v4 are not loaded'],
+  [/^src\/plugins\//, 'plugins are not loaded; its code may move to src/api or src/extensions'],
   [/^src\/api\/[^/]+\/config\//, 'only controllers, services, routes and the like of an API are loaded'],
   [/^src\/(?:api\/[^/]+\/)?index\./, 'register and bootstrap are not called'],
   [/cron/, 'its tasks run only where config/server is read and names them'],

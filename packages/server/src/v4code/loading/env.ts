@@ -80,42 +80,115 @@ export const placeInDist = (dir: string, file: string): string => {
 /** The folder that v4 runs a project from: what tsc writes to, or the project's own. */
 export const distOf = (dir: string): string => {
   if (!fs.existsSync(path.join(dir, 'tsconfig.json'))) return dir;
-  const { outDir } = compilerOptionsOf(dir);
-  return path.resolve(dir, typeof outDir === 'string' ? outDir : 'dist');
+  return compilerOptionsOf(path.join(dir, 'tsconfig.json')).outDir ?? path.join(dir, 'dist');
 };
 
+/** With whole paths: each option is seen from the folder of the file that says it. */
 interface CompilerOptions {
   readonly baseUrl?: string;
-  readonly paths?: Readonly<Record<string, readonly string[]>>;
-  readonly outDir?: unknown;
+  readonly paths?: Readonly<Record<string, unknown>>;
+  /** The folder of the file that says `paths`, from which they are seen without a `baseUrl`. */
+  readonly pathsDir?: string;
+  readonly outDir?: string;
 }
 
-/** Of tsconfig.json, as far as it can be read; what it extends is not. */
-const compilerOptionsOf = (dir: string): CompilerOptions => {
-  const file = path.join(dir, 'tsconfig.json');
+interface TsConfig {
+  readonly extends?: unknown;
+  readonly compilerOptions?: Readonly<Record<string, unknown>> | null;
+}
+
+/** Of a tsconfig.json and the files that it extends by relative paths, as far as they can be read; packages that it extends are left out. */
+const compilerOptionsOf = (file: string, extending: readonly string[] = []): CompilerOptions => {
+  if (extending.includes(file)) return {};
+  const { extends: bases, compilerOptions } = readTsConfig(file);
+  const own = compilerOptions ?? {};
+  const dir = path.dirname(file);
+  const inherited = [bases]
+    .flat()
+    .filter((it) => typeof it === 'string' && /^\.{1,2}\//.test(it))
+    .map((it) => compilerOptionsOf(extendedFile(path.resolve(dir, String(it))), [...extending, file]));
+  const placed = (name: 'baseUrl' | 'outDir'): CompilerOptions => {
+    const given = own[name];
+    return typeof given === 'string' ? { [name]: path.resolve(dir, given) } : {};
+  };
+  const { paths } = own;
+  const mapped = typeof paths === 'object' && paths !== null ? { paths: { ...paths }, pathsDir: dir } : {};
+  return Object.assign({}, ...inherited, placed('baseUrl'), placed('outDir'), mapped) as CompilerOptions;
+};
+
+/** `./base` is `base.json`, as for tsc. */
+const extendedFile = (given: string): string => (given.endsWith('.json') ? given : `${given}.json`);
+
+const readTsConfig = (file: string): TsConfig => {
   if (!fs.existsSync(file)) return {};
   const text = fs
     .readFileSync(file, 'utf8')
     .replace(/("(?:\\.|[^"\\])*")|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, (_all, quoted: string | undefined) => quoted ?? ' ')
     .replace(/,(?=\s*[}\]])/g, '');
   try {
-    return (JSON.parse(text) as { readonly compilerOptions?: CompilerOptions }).compilerOptions ?? {};
+    return JSON.parse(text) as TsConfig;
   } catch {
     return {};
   }
 };
 
-/** What names stand for that begin with something else, by `compilerOptions.paths`, which tsc leaves as they are: `@lib/*`. */
-export const aliasesOf = (dir: string): Record<string, string> => {
-  const { baseUrl = '.', paths = {} } = compilerOptionsOf(dir);
-  return Object.fromEntries(
-    Object.entries(paths).flatMap(([name, [target = '']]) =>
-      /^[^*]+\/\*$/.test(name) && /^[^*]+\/\*$/.test(target)
-        ? [[name.slice(0, -2), path.resolve(dir, baseUrl, target.slice(0, -2))]]
-        : [],
-    ),
-  );
+interface MappedName {
+  /** As `compilerOptions.paths` has it: `@lib/*`, `~utils`. */
+  readonly pattern: string;
+  /** The whole path of the first of its places, with its `*`. */
+  readonly target: string;
+}
+
+const mappedNames = (dir: string): readonly MappedName[] => {
+  const { paths = {}, pathsDir = dir, baseUrl = pathsDir } = compilerOptionsOf(path.join(dir, 'tsconfig.json'));
+  return Object.entries(paths).flatMap(([pattern, targets]) => {
+    const [target]: readonly unknown[] = Array.isArray(targets) ? targets : [];
+    return typeof target === 'string' ? [{ pattern, target: path.resolve(baseUrl, target) }] : [];
+  });
 };
+
+const isFolder = ({ pattern, target }: MappedName): boolean =>
+  /^[^*]+\/\*$/.test(pattern) && /^[^*]+\/\*$/.test(target);
+const isExact = ({ pattern }: MappedName): boolean => !pattern.includes('*');
+
+/** Whether it gives tsc the types of a package, which runs by its own name. */
+const isOfTypes = ({ target }: MappedName): boolean =>
+  /\.d\.[cm]?ts$|[\\/]node_modules[\\/]@types[\\/]/.test(target) ||
+  [`${target}.d.ts`, path.join(target, 'index.d.ts')].some((it) => fs.existsSync(it));
+
+/**
+ * What names stand for by `compilerOptions.paths`, which tsc leaves as they are: `@lib/*`, `~utils`. For jiti, to which `@lib/` is all that
+ * begins with it, and `~utils` that name and all that begins with `~utils/`.
+ */
+export const aliasesOf = (dir: string): Record<string, string> => {
+  const names = mappedNames(dir);
+  const folders = names
+    .filter(isFolder)
+    .map(({ pattern, target }) => [pattern.slice(0, -1), target.slice(0, -1)] as const)
+    .sort(([a], [b]) => b.length - a.length);
+  const aliases = names
+    .filter((it) => isExact(it) && !isOfTypes(it))
+    .flatMap(({ pattern, target }) => {
+      // tsc does not take `~utils/more` for a part of `~utils`
+      const longer = `${pattern}/`;
+      const [prefix, folder] = folders.find(([it]) => longer.startsWith(it)) ?? ['', ''];
+      return [
+        [longer, folder + longer.slice(prefix.length)],
+        [pattern, target],
+      ] as const;
+    });
+  return Object.fromEntries([...aliases, ...folders]);
+};
+
+/** The pattern of `compilerOptions.paths` that has a name and is not followed; undefined if there is none. */
+const unfollowedPattern = (name: string, dir: string): string | undefined =>
+  mappedNames(dir)
+    .filter((it) => !isFolder(it) && !isExact(it))
+    .map(({ pattern }) => pattern)
+    .find((pattern) => {
+      const [start = '', end = ''] = pattern.split('*');
+      return name.length >= start.length + end.length && name.startsWith(start) && name.endsWith(end);
+    });
 
 /** Runs work in which `process.exit` throws: a file of the project must not end a command that looks at it. */
 export const withoutExit = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -148,10 +221,16 @@ export const placeOf = (fault: unknown, dir: string): { readonly file: string; r
   return null;
 };
 
-const adviceOn = (name: string): string =>
-  name.startsWith('@strapi/strapi/')
-    ? "it is a file of Strapi's own package, which this server does without: write what it is for in the project"
-    : 'install the packages of the project (npm install)';
+const adviceOn = (name: string, dir: string): string => {
+  if (name.startsWith('@strapi/strapi/'))
+    return "it is a file of Strapi's own package, which this server does without: write what it is for in the project";
+  const installing = 'install the packages of the project (npm install)';
+  const pattern = unfollowedPattern(name, dir);
+  if (pattern === undefined) return installing;
+  const words = `"${pattern}" in compilerOptions.paths of tsconfig.json is not followed here; exact names and folders are, such as "@lib/*"`;
+  // which matches packages too
+  return pattern === '*' ? `${words}. Or ${installing}` : words;
+};
 
 /** `config/server.ts:12: cannot be loaded: …`; where the error is in another file, that is named too. */
 export const describeFault = (
@@ -164,7 +243,7 @@ export const describeFault = (
   const [short = ''] = message.split('\nRequire stack:');
   const said = short.replace(/\s*\n\s*\S+:\d+:\d+\s*$/, '').replace(/^ParseError: /, '');
   const [, missing] = /^Cannot find (?:module|package) '([^./'][^']*)'/.exec(said) ?? [];
-  const words = missing === undefined ? said : `${said}: ${adviceOn(missing)}`;
+  const words = missing === undefined ? said : `${said}: ${adviceOn(missing, dir)}`;
   const place = placeOf(fault, dir);
   if (place === null) return `${file}: ${what}: ${words}`;
   return place.file === file

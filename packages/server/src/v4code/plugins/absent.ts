@@ -3,12 +3,12 @@ import once from 'lodash/once.js';
 import type { CodeConfig } from '../loading/config.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import { missed } from '../strapi-utils/guards.js';
-import { anyOf } from '../strapi-utils/missing.js';
+import { anyOf, missing } from '../strapi-utils/missing.js';
 
 /** A service or controller of v4 that can be wrapped and replaced. Its own members throw when they are called. */
 export const standIn = (name: string): Members =>
   anyOf({}, (key) => () => {
-    throw missed(new Error(`${name}.${key} is not available: this server does without it`));
+    throw missing(`${name}.${key}`);
   });
 
 /** Services of v4's plugins that the server does without. */
@@ -139,14 +139,17 @@ export const absentPlugins = ({
     if (name === 'graphql') return { shown: graphql(config, warn), why: null };
     if (name === 'sentry') return { shown: sentry(config, onFault), why: null };
     const why = ofCore.includes(name)
-      ? 'this plugin of v4 is not here'
-      : `plugins ${isLocal(name) ? 'of the project' : 'from npm'} do not run here`;
+      ? 'this plugin of v4 is not here: see docs/project-code.md#what-does-not-run'
+      : noPlugins(isLocal(name) ? 'of the project' : 'from npm');
     return { shown: refusing(name, why), why };
   };
   return new Map(
     names.filter((it) => !served.includes(it) && !isOff(it)).map((name) => [name, standing(name)] as const),
   );
 };
+
+const noPlugins = (whose: 'of the project' | 'from npm'): string =>
+  `plugins ${whose} do not run here; code that is needed of them may move to src/api or src/extensions`;
 
 const refusing = (name: string, why: string): Members =>
   anyOf({}, (key) => {
@@ -163,7 +166,7 @@ const sentry = (config: CodeConfig, onFault: AbsentDeps['onFault']): Members => 
       service: (name: string) => (name === 'sentry' ? service : undefined),
     },
     (key) => {
-      throw missed(new Error(`strapi.plugin('sentry').${key}: plugins from npm do not run here`));
+      throw missed(new Error(`strapi.plugin('sentry').${key}: ${noPlugins('from npm')}`));
     },
   );
 };

@@ -1,8 +1,25 @@
 /** What v4 has and this server does not: whoever uses it gets an error that names it. */
 import { ineffective, missed } from './guards.js';
 
-export const missing = (what: string): Error =>
-  missed(new Error(`${what} is not available: this server runs the code of Strapi 4 projects, but not all of Strapi`));
+export const missing = (what: string): Error => missed(new Error(`${what} is not available: ${adviceOn(what)}`));
+
+const adviceOn = (what: string): string => alternatives.find(([form]) => form.test(what))?.[1] ?? seeDocs;
+
+/** Where the code of a project may find what else it can do. */
+const seeDocs =
+  'this server runs the code of Strapi 4 projects, but not all of Strapi: see docs/project-code.md#what-does-not-run';
+
+/** What code can do without what is not here, by how messages name that. */
+const alternatives: readonly (readonly [RegExp, string])[] = [
+  [
+    /^strapi\.db\.(?:connection|createQueryBuilder|dialect|getConnection|getSchemaConnection|queryBuilder)\b/,
+    'use strapi.db.query or strapi.entityService, or a program of your own for raw SQL',
+  ],
+  [
+    /^strapi\.plugin\('users-permissions'\)\.service\('providers(?:-registry)?'\)/,
+    'login providers are not supported. Users log in by e-mail and password, or send a JWT that is signed with JWT_SECRET',
+  ],
+];
 
 /** How messages name `@strapi/utils`. */
 export const UTILS = "require('@strapi/utils')";
