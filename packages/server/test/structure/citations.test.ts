@@ -1,6 +1,6 @@
 /**
  * The rules that code and tests cite exist in docs/rules, and each rule has an example and is named in the title of a test;
- * the files that ARCHITECTURE.md names exist.
+ * the files that ARCHITECTURE.md and DECISIONS.md name exist.
  */
 import fs from 'node:fs';
 import path from 'node:path';
@@ -88,8 +88,8 @@ describe('citations', () => {
     expect(without.map((it) => it.id)).toEqual([]);
   });
 
-  it('every file that ARCHITECTURE.md names exists', () => {
-    const text = fs.readFileSync(path.join(root, 'ARCHITECTURE.md'), 'utf8');
+  it.each(['ARCHITECTURE.md', 'DECISIONS.md'])('every file that %s names exists', (page) => {
+    const text = fs.readFileSync(path.join(root, page), 'utf8');
     const named = [...text.matchAll(/`((?:src|test|bench)\/[\w/.-]+)`/g)].map((it) => it[1]!);
     expect(named.length).toBeGreaterThan(20);
     expect(named.filter((it) => !fs.existsSync(path.join(root, 'packages/server', it)))).toEqual([]);
