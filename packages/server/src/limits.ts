@@ -108,11 +108,11 @@ export const limits = {
   /** How many of them there must have been since one took long. */
   knownSmallReadsMin: 20,
   /** Milliseconds for which reads of the same plan, and writes of the same kind, then go to other threads directly; the first pauses are shorter. */
-  smallReadPauseMsMax: 5_000,
+  ownWorkPauseMsMax: 5_000,
   /** Entries that a small read may show, those of long lists included. */
   smallReadEntriesMax: 20_000,
   /** Milliseconds that small reads and writes may take in one turn of the event loop; less for reads if more threads could take over. */
-  smallReadsMsMax: 5,
+  ownTimeMsMax: 5,
   /** Read connections per SQLite file; each has its own page cache. */
   sqliteReadersMax: 4,
   /** Threads that read a SQLite file, by default; not more than the machine has cores. */

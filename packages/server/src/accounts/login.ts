@@ -9,7 +9,7 @@ import type { EntryType } from '../model/model.js';
 import { noQuery } from '../query/objects.js';
 import { textOfSearch } from '../query/searches.js';
 import type { Tx } from '../sql/dialect.js';
-import { seenBy } from '../write/answer.js';
+import { leftByHooks } from '../write/answer.js';
 import { isObject } from '../write/ids.js';
 import type { PasswordHashes } from '../write/passwords.js';
 import type { Session } from '../write/session.js';
@@ -171,7 +171,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
         if (role === undefined) return refuse(issue('account.default-role-missing', []));
         const made = await createUser(deps, { ...data, role }, hashes, session, registrationContext(deps));
         const found = (await find({ by: 'id', id: made.id }, session)) ?? refuse(issue('account.user-absent', []));
-        const seen = seenBy(caller, made);
+        const seen = leftByHooks(caller, made);
         return seen ? { ...found, show: (to: Caller) => seen.show(to, null) } : found;
       });
       if (!settings.emailConfirmation) return signedIn(user, caller);

@@ -13,7 +13,7 @@ import { searchQuery } from '../query/searches.js';
 import type { ReadAction } from '../query/selection.js';
 import { answerOf } from '../read/find.js';
 import type { Dialect, Tx } from '../sql/dialect.js';
-import { applyAndAnswer, seenBy, shownTo } from '../write/answer.js';
+import { applyAndAnswer, leftByHooks, shownTo } from '../write/answer.js';
 import { isObject } from '../write/ids.js';
 import type { PasswordHashes } from '../write/passwords.js';
 import type { WriteRequest, Written } from '../write/request.js';
@@ -87,7 +87,7 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
     const { written, answer } = await applyAndAnswer(request, { query, form: 'plain' }, context, session, deps);
     const isSelected = selects(given);
     // what hooks of writes have left has passed those of reads
-    const isPassed = !isSelected && seenBy(caller, written) !== null;
+    const isPassed = !isSelected && leftByHooks(caller, written) !== null;
     const found = isDeletion ? before : isPassed ? undefined : await see(written.id);
     const asked = found === undefined ? answer : answerOf(found ?? 'null', null, answer.leftOut);
     const left = shownTo(caller, { written, answer: asked }, { isSelected });

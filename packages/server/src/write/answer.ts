@@ -106,7 +106,7 @@ const ofEveryEntry = ({ attributes }: EntryType): QuerySource => {
 };
 
 /** What hooks of a v4 project have left of a write, for its response; null where none have heard of it. Administrators see what is stored. */
-export const seenBy = (caller: Caller, { seen }: Written): SeenEntry | null => (caller.rights ? null : seen);
+export const leftByHooks = (caller: Caller, { seen }: Written): SeenEntry | null => (caller.rights ? null : seen);
 
 /**
  * What the response to a caller says: where hooks of a v4 project have heard of the write, what they have left of its result, as in v4.
@@ -117,7 +117,7 @@ export const shownTo = (
   { written, answer }: Answered,
   { isSelected }: { readonly isSelected: boolean } = { isSelected: false },
 ): Answer => {
-  const seen = seenBy(caller, written);
+  const seen = leftByHooks(caller, written);
   if (!seen) return answer;
   const stored = answer.body.toString();
   const text = seen.show(caller, isSelected ? stored : null);

@@ -26,7 +26,7 @@ import {
   type ReadingSnapshot,
   type Snapshot,
 } from './snapshot.js';
-import { addUnseen, isBounded, seenBy, staysUnseen, type Unseen } from './unseen.js';
+import { addUnseen, isBounded, isRowSeen, staysUnseen, type Unseen } from './unseen.js';
 
 export interface CheckContext extends ReadingSnapshot {
   readonly model: Model;
@@ -161,7 +161,7 @@ const askTargets = (
   for (const asked of askedByType(changes)) {
     const { uid } = asked[0]!;
     const type = typeOf(model, uid);
-    const sees = isBounded(type, gate) ? seenBy(gate, type) : null;
+    const sees = isBounded(type, gate) ? isRowSeen(gate, type) : null;
     const others = staysUnseen(type, gate) ? asked.flatMap((it) => it.others) : [];
     const wanted = [...new Set([...distinctIds(asked), ...others])];
     if (wanted.length === 0) continue;
@@ -217,7 +217,7 @@ const addHeld = async (
     const type = typeOf(model, them[0]!.uid);
     const ids = [...new Set(them.map((it) => it.id))];
     questions.ask(governedStatement(type, ids, dialect, 'plain'), (rows) => {
-      const seen = new Set(rows.filter(seenBy(gate, type)).map(([id]) => id));
+      const seen = new Set(rows.filter(isRowSeen(gate, type)).map(([id]) => id));
       addUnseen(
         ids.filter((id) => !seen.has(id)),
         type.uid,

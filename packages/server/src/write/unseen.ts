@@ -21,7 +21,7 @@ export const isBounded = (type: EntryType, { entries, changes }: Gate): boolean 
 };
 
 /** For a bounded type: whether the caller may see the entry of a row of `governedStatement`. */
-export const seenBy =
+export const isRowSeen =
   (gate: Gate, type: EntryType) =>
   ([, creatorId, , , text]: Row): boolean =>
     gate.changes!.covers('read', type, { creatorId, locale: type.localized ? text : null });

@@ -2,6 +2,6 @@
 import { useLimits } from '../world/limits.js';
 import { testSuite } from './recorded.js';
 
-useLimits({ smallWriteMsMax: -1, smallReadPauseMsMax: 0 });
+useLimits({ smallWriteMsMax: -1, ownWorkPauseMsMax: 0 });
 
 testSuite('core', 'writes', ['sqlite']);

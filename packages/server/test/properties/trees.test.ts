@@ -15,7 +15,7 @@ import { useLimits } from '../world/limits.js';
 import { newSmallWorld, relation, type SmallProject, type SmallWorld } from '../world/small.js';
 
 // rounds count once where no read is tried in this thread first
-const own = useLimits({ smallReadsMsMax: -1 });
+const own = useLimits({ ownTimeMsMax: -1 });
 
 const project: SmallProject = {
   types: {

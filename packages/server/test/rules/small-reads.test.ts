@@ -18,7 +18,7 @@ import { newSmallWorld, relation, type SmallProject, type SmallWorld } from '../
 
 const limits = useLimits({
   smallReadMsMax: 60_000,
-  smallReadsMsMax: 60_000,
+  ownTimeMsMax: 60_000,
   knownSmallReadMsMax: 0,
   knownSmallReadsMin: 4,
 });
@@ -171,7 +171,7 @@ describe('small reads on sqlite', () => {
   });
 
   it('of one turn of the event loop share their time: the next ones are left to threads, and give the same', async () => {
-    limits.set({ smallReadsMsMax: 0 });
+    limits.set({ ownTimeMsMax: 0 });
     const [first, second] = await Promise.all([read('/notes/7?populate=*'), read('/notes/7?populate=*')]);
     expect(threadsStarted()).toBe(1);
     expect(second).toBe(first);
@@ -204,11 +204,11 @@ describe('small reads on sqlite', () => {
     const url = '/notes?pagination[withCount]=false&filters[author][name]=Bob';
     await read(url);
     const before = statementsHere();
-    limits.set({ smallReadsMsMax: 0 });
+    limits.set({ ownTimeMsMax: 0 });
     await read(url);
     const then = statementsHere();
     expect(then).toBeGreaterThan(before);
-    limits.set({ smallReadsMsMax: 60_000 });
+    limits.set({ ownTimeMsMax: 60_000 });
     await read(url);
     expect(statementsHere()).toBe(then);
   });

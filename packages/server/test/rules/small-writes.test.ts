@@ -20,7 +20,7 @@ import { threadOptions } from '../world/databases.js';
 import { useLimits } from '../world/limits.js';
 import { newSmallWorld, relation, type SmallProject, type SmallWorld } from '../world/small.js';
 
-const limits = useLimits({ smallWriteMsMax: 60_000, smallReadPauseMsMax: 0 });
+const limits = useLimits({ smallWriteMsMax: 60_000, ownWorkPauseMsMax: 0 });
 
 const project: SmallProject = {
   types: {

@@ -28,7 +28,7 @@ export const newOwnTime = (): OwnTime => {
       });
     },
     yield: async () => {
-      if (spent > limits.smallReadsMsMax) await setImmediate();
+      if (spent > limits.ownTimeMsMax) await setImmediate();
     },
   };
 };
@@ -48,7 +48,7 @@ export const newPauses = (): Pauses => {
     isPaused: (kind) => performance.now() < (slow.get(kind)?.until ?? 0),
     pause: (kind) => {
       const doubled = 2 * (slow.get(kind)?.pauseMs ?? 0);
-      const pauseMs = Math.max(FIRST_PAUSE_MS, Math.min(doubled, limits.smallReadPauseMsMax));
+      const pauseMs = Math.max(FIRST_PAUSE_MS, Math.min(doubled, limits.ownWorkPauseMsMax));
       slow.set(kind, { pauseMs, until: performance.now() + pauseMs });
     },
     ease: (kind) => {

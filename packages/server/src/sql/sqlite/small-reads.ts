@@ -56,11 +56,11 @@ export const newSmallReads = (connect: () => Connection, threads: () => number, 
         if (cost) cost.runs = 0;
       };
       // the more threads there are, the sooner they take over
-      if (ownTime.spent() > limits.smallReadsMsMax / Math.max(1, threads() - 1) || pauses.isPaused(plan)) return null;
+      if (ownTime.spent() > limits.ownTimeMsMax / Math.max(1, threads() - 1) || pauses.isPaused(plan)) return null;
       try {
         const result = run(planned);
         // long texts are rendered between two looks at the time
-        if (performance.now() - now > limits.smallReadsMsMax) pause();
+        if (performance.now() - now > limits.ownTimeMsMax) pause();
         else pauses.ease(plan);
         return { result };
       } catch (fault) {
