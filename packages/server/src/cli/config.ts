@@ -16,6 +16,7 @@ import { importModule } from '../handlers/modules.js';
 import { corsMethods, corsSeconds } from '../http/headers.js';
 import { limits } from '../limits.js';
 import { scalarTypeNames } from '../model/attributes.js';
+import { configNames } from '../model/project-folder.js';
 import type { Tls } from '../sql/postgres/address.js';
 import { describeConfigFaults } from './config-faults.js';
 import { StartFault } from './start-fault.js';
@@ -433,13 +434,15 @@ export const uselessVariables = (
   const names = Object.keys(variablesInFile(projectDir, outside));
   const file = path.relative(projectDir, environmentFile(projectDir, outside));
   const missing = Object.keys(environmentSchema.shape).filter((it) => !names.includes(it) && !(it in outside));
-  const unused = env.DATABASE_CLIENT === 'sqlite' && (env.DATABASE_URL ?? '') !== '';
+  const isSqlite = env.DATABASE_CLIENT === 'sqlite';
+  const unused = isSqlite && (env.DATABASE_URL ?? '') !== '';
+  const choosing = ['DATABASE_CLIENT', 'DATABASE_FILENAME', 'DATABASE_URL'];
   return [
     ...misspelt(names, missing, file),
     // the environment holds variables of other programs, too
     ...misspelt(
       Object.keys(outside),
-      missing.filter((it) => it.startsWith('DATABASE_')),
+      missing.filter((it) => (isSqlite ? choosing.includes(it) : it.startsWith('DATABASE_'))),
       'environment',
     ),
     ...(unused
@@ -585,9 +588,6 @@ const underNewNames = (given: unknown): unknown => {
   const { attemptsPerMinute: attemptsMax, ...rest } = users;
   return { ...others, users: { attemptsMax, attemptsMinutes: 1, ...rest } };
 };
-
-/** Of which a project has one at most. */
-const configNames = ['ts', 'mts', 'cts', 'js', 'mjs', 'cjs', 'json'].map((it) => `dovetail.config.${it}`);
 
 /** Refuses a file that was meant to be it: the defaults may be less safe than what it says. */
 const refuseMisnamed = (projectDir: string): void => {

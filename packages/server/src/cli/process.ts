@@ -57,7 +57,7 @@ export const stopOnSignals = ({ server, logger, delayMs, settle, close }: Runnin
 export const listenFault = ({ HOST, PORT }: Environment, fault: NodeJS.ErrnoException): StartFault => {
   const cure =
     fault.code === 'EADDRINUSE'
-      ? `Another program uses this port. Stop it, or choose another one, such as PORT=${PORT + 1}.`
+      ? `Another program uses this port. Stop it, or choose another one, such as PORT=${PORT < 65_535 ? PORT + 1 : PORT - 1}.`
       : 'Set HOST and PORT to a free address.';
   return new StartFault(`Cannot listen on ${HOST}:${PORT}: ${fault.message}\n${cure}`);
 };

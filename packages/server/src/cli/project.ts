@@ -57,7 +57,7 @@ export class SchemaFault extends StartFault {
 
 export const openProject = async (dir: string): Promise<Project> => {
   const absolute = path.resolve(dir);
-  if (!fs.existsSync(absolute))
+  if (!fs.statSync(absolute, { throwIfNoEntry: false })?.isDirectory())
     throw new StartFault(`There is no folder ${absolute}. Set the project folder with --project.`);
   if (!isProjectFolder(absolute))
     throw new StartFault(

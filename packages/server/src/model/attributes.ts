@@ -171,7 +171,8 @@ const isEmail: TextRule = (text, { path }) => {
 const emailForm = (() => {
   const letter = 'a-z\\u00a0-\\ud7ff\\uf900-\\ufdcf\\ufdf0-\\uffef';
   const atom = `[${letter}\\d!#$%&'*+\\-/=?^_\`{|}~]+`;
-  const quoted = `"(?:[${letter}\\t !#-\\[\\]-~]|\\\\[\\x01-\\x7f])*"`;
+  // v4 lets a carriage return be escaped, too: with it, mail programs may begin another header
+  const quoted = `"(?:[${letter}\\t !#-\\[\\]-~]|\\\\[${letter}\\x01-\\x09\\x0b\\x0c\\x0e-\\x7f])*"`;
   const dot = `(?=.*[${letter}\\d]\\.[${letter}])`;
   const ends = `(?=[${letter}\\d].*[${letter}]$)`;
   return new RegExp(`^(?:${atom}(?:\\.${atom})*|${quoted})@${dot}${ends}[${letter}\\d\\-._~]+$`, 'i');

@@ -2,15 +2,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-const signs = [
-  'package.json',
-  'src',
-  'config',
-  'dovetail.config.ts',
-  'dovetail.config.js',
-  'dovetail.config.mjs',
-  'dovetail.config.json',
-];
+/** Of which a project has one at most. */
+export const configNames = ['ts', 'mts', 'cts', 'js', 'mjs', 'cjs', 'json'].map((it) => `dovetail.config.${it}`);
+
+const signs = ['package.json', 'src', 'config', ...configNames];
 
 /** Whether it may be one, also without content types. Other folders must not get a database and secrets. */
 export const isProjectFolder = (dir: string): boolean => signs.some((it) => fs.existsSync(path.join(dir, it)));

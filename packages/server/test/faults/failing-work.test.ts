@@ -1,11 +1,11 @@
-/** A transaction whose work fails while statements of it are on their way: all of them are undone, and the next one is made. */
+/** A transaction whose work fails, or ends, while statements of it are on their way: they are a part of it, and the next one is made. */
 import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { SqliteDb } from '../../src/sql/sqlite/open.js';
 import { dialectsAndThreads, newDatabase, threadOptions } from '../world/databases.js';
 
-describe.each(dialectsAndThreads)('a transaction whose work fails too early on %s, threads: %i', (dialect, threads) => {
+describe.each(dialectsAndThreads)('a transaction whose work does not wait on %s, threads: %i', (dialect, threads) => {
   const opened = async () => {
     const world = await newDatabase(dialect);
     const { db } = world;
@@ -31,6 +31,24 @@ describe.each(dialectsAndThreads)('a transaction whose work fails too early on %
           }, kind);
           await expect(failing).rejects.toThrow('too early');
           expect(await rows(), String(turns)).toEqual([]);
+        }
+      } finally {
+        await drop();
+      }
+    },
+  );
+
+  it.each([undefined, {}])(
+    'is committed with what is on its way where the work ends too early: kind %j',
+    async (kind) => {
+      const { db, statement, rows, drop } = await opened();
+      try {
+        for (let turns = 0; turns < 16; turns++) {
+          await db.write(async (tx) => {
+            tx.run(statement(`insert into seen values (${turns})`)).catch(() => undefined);
+            for (let i = 0; i < turns; i++) await null;
+          }, kind);
+          expect(await rows()).toHaveLength(turns + 1);
         }
       } finally {
         await drop();

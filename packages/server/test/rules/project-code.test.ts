@@ -754,6 +754,8 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     `strapi.db.query('api::book.book').findMany({ select: ['groupBy'] }).then((rows) => draw({ rows, groupBy: 'kind' }));`,
     `strapi.db.query('api::book.book').findMany({ where: { title: ', groupBy: ' } }); // { groupBy: 'kind' }`,
     `pool.query('select 1').then({ groupBy: 'kind' })`,
+    `strapi.db.query('api::book.book').create({ data: { groupBy: 'kind' } })`,
+    `strapi.db.query('api::book.book').findMany({ where: { groupBy: 'kind' } })`,
   ])('groupBy of anything else is not: %s', (text) => {
     writeFiles(dir, { 'src/policies/said.js': `module.exports = async (ctx) => { ${text} };` });
     expect(findCode(dir, running)[0]!.absent).toEqual([]);

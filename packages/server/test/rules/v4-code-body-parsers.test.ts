@@ -1,4 +1,5 @@
 /** Code of a v4 project that reads bodies itself: middlewares before `strapi::body`, or in its place, and handlers behind these. */
+import zlib from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
@@ -20,10 +21,15 @@ const files = (middlewares: readonly string[]) => ({
     `() => ({
       seen: (ctx) => ({ body: ctx.request.body, raw: ctx.request.rawBody ?? null }),
       async raw(ctx) { return { raw: await (${reading})(ctx.req) }; },
+      before(ctx) {
+        const { readableEnded } = globalThis.requestBefore ?? {};
+        globalThis.requestBefore = ctx.req;
+        return { readableEnded };
+      },
     })`,
   ),
   ...coreFile('Router', 'item'),
-  'src/api/item/routes/a.js': `module.exports = { routes: ['seen', 'raw'].map((name) => (
+  'src/api/item/routes/a.js': `module.exports = { routes: ['seen', 'raw', 'before'].map((name) => (
     { method: 'POST', path: '/items/' + name, handler: 'item.' + name, config: { auth: false } })) };`,
   'src/middlewares/listener.js': `module.exports = () => async (ctx, next) => {
     const chunks = [];
@@ -32,7 +38,7 @@ const files = (middlewares: readonly string[]) => ({
     await next();
   };`,
   'src/middlewares/parser.js': `module.exports = () => async (ctx, next) => {
-    if (!ctx.path.endsWith('/raw')) ctx.request.body = { parsed: true, ...JSON.parse(await (${reading})(ctx.req)) };
+    if (!/\\/(raw|before)$/.test(ctx.path)) ctx.request.body = { parsed: true, ...JSON.parse(await (${reading})(ctx.req)) };
     await next();
   };`,
   'config/middlewares.js': `module.exports = ${JSON.stringify(middlewares)};`,
@@ -55,6 +61,25 @@ describe.each(dialects)('bodies that code reads on %s', (dialect) => {
     it('are there for the handler if nobody has read them', async () => {
       const { status, body } = await served.json('POST', '/api/items/raw', { a: 1 });
       expect([status, body]).toEqual([200, { raw: '{"a":1}' }]);
+    });
+
+    it('are unpacked, with headers that say so', async () => {
+      for (const coding of ['identity', 'gzip']) {
+        const body = Buffer.from('{"a":1}');
+        const { text } = await served.ask('/api/items/seen', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'content-encoding': coding },
+          body: coding === 'gzip' ? zlib.gzipSync(body) : body,
+        });
+        expect(JSON.parse(text)).toEqual({ body: { parsed: true, a: 1 }, raw: null });
+      }
+    });
+
+    it('are read to their end once the response was sent, so that no connection keeps them', async () => {
+      const ended = async (): Promise<unknown> =>
+        ((await served.json('POST', '/api/items/before', { a: 1 })).body as { readableEnded?: boolean }).readableEnded;
+      await ended();
+      await expect.poll(ended).toBe(true);
     });
 
     it('are those of the server too, request after request on one connection', async () => {

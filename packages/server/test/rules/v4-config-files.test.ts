@@ -126,6 +126,13 @@ describe('the files of config/', () => {
       ],
       ['a name in that folder', { '@/*': ['src/*'], '@/utils': ['src/deep/more.ts'] }, '@/utils', 'more.example'],
       ['types of a package are not the package', { typed: ['./types/typed.d.ts'] }, 'typed', 'typed.example'],
+      [
+        'a place that is not there is left to packages',
+        { typed: ['../gone/src', 'gone.ts'] },
+        'typed',
+        'typed.example',
+      ],
+      ['the first place that is there', { typed: ['gone', 'src/utils'] }, 'typed', 'utils.example'],
       ['types without their extension neither', { typed: ['./types/typed'] }, 'typed', 'typed.example'],
     ])('%s', async (_what, paths, name, host) => {
       expect(await hostOf(paths, `import { host } from '${name}';`, utils)).toBe(host);

@@ -154,7 +154,7 @@ export const relations = {
     locale: 'Locale',
     otherLocales: 'In other locales',
     addLocale: 'Add',
-    noOtherLocale: 'No other locales',
+    noOtherLocale: 'This entry is in no other locale',
     addTitle: (name: string) => `Add ${name}`,
     addLead: 'Values that are the same in all locales are copied automatically.',
     addCopy: 'Copy this entry’s values',

@@ -105,7 +105,7 @@ describe.each(oneDialect)('few permissions on %s', (dialect) => {
     await page.goto(`/studio/content/articles/${german.id}`);
     await page.getByRole('button', { name: /^German/ }).click();
     await page.getByRole('menuitem').first().waitFor();
-    expect(await page.getByRole('menuitem').allInnerTexts()).toEqual(['No other locales']);
+    expect(await page.getByRole('menuitem').allInnerTexts()).toEqual(['This entry is in no other locale']);
     await page.goto('/studio/content/articles?locale=en');
     await page.getByRole('link', { name: /^2: / }).waitFor();
     expect(await page.getByRole('link', { name: 'New Article' }).count()).toBe(0);

@@ -25,7 +25,8 @@ export const refusedCallsIn = (texts: CodeTexts, names: readonly NameOfStrapi[])
   const db = `(?:${spelled('strapi.db')})\\s*\\.\\s*`;
   const callsOf = (called: string): RegExp => new RegExp(`(?<![\\w$])(?:${called})${CALL}`, 'g');
   const queries = `${db}query|${spelled('strapi.db.query')}|${spelled('strapi.query')}`;
-  const grouping = [...code.matchAll(callsOf(queries))]
+  const calls = texts.text.includes('groupBy') ? code.matchAll(callsOf(queries)) : [];
+  const grouping = [...calls]
     .flatMap(({ 0: whole, index }) => givenToQuery(code, { start: index, end: index + whole.length }))
     .flatMap((it) => keysIn(texts, it));
   const transactions = [...code.matchAll(callsOf(`${db}transaction|${spelled('strapi.db.transaction')}`))]
@@ -64,16 +65,28 @@ const DECLARATION_LENGTH = 200;
 /** Where the parenthesis is closed that opens before the place. */
 const endOfArguments = (code: string, start: number): number => {
   let depth = 1;
-  for (let at = start; at < code.length; at += 1) {
+  const last = Math.min(code.length, start + ARGUMENTS_LENGTH_MAX);
+  for (let at = start; at < last; at += 1) {
     if (code[at] === '(') depth += 1;
     if (code[at] === ')') depth -= 1;
     if (depth === 0) return at;
   }
-  return code.length;
+  return last;
 };
 
-/** Keys of objects, `{ groupBy }` too. A quoted one is a text, its name is not. */
+/** Longer ones are not looked at to their end. */
+const ARGUMENTS_LENGTH_MAX = 10_000;
+
+/** Keys of the object that is given, `{ groupBy }` too; those deeper inside are attributes. A quoted one is a text, its name is not. */
 const keysIn = ({ text, code }: CodeTexts, { start, end }: Place): readonly Named[] =>
   [...text.slice(start, end).matchAll(/(?<=[{,]\s*)(['"]?)groupBy\1\s*(?=[:,}])/g)]
     .filter(({ 1: quote, index }) => quote !== '' || code[start + index] === 'g')
+    .filter(({ index }) => depthAt(code, start, start + index) === 1)
     .map(({ index }) => ({ what: GROUPING, index: start + index }));
+
+/** In how many braces it stands. */
+const depthAt = (code: string, start: number, place: number): number => {
+  let depth = 0;
+  for (const it of code.slice(start, place)) depth += it === '{' ? 1 : it === '}' ? -1 : 0;
+  return depth;
+};

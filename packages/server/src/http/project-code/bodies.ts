@@ -1,8 +1,8 @@
 /** Bodies as v4 reads them (koa-body) for requests that the project's code handles. */
 import { isUtf8 } from 'node:buffer';
-import { once } from 'node:events';
 import type http from 'node:http';
 import { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import type { FastifyRequest } from 'fastify';
 import { issue, ok, refused } from '../../errors.js';
 import type { BoundCode } from '../../v4code/code.js';
@@ -33,8 +33,7 @@ export const newCodeBodies = async ({
     // middlewares may answer, or send on, what the server itself has no route for
     takes: (request) => codeRouteOf(request, table) !== null || (globals.length > 0 && request.is404),
     keep: (request, bytes) => {
-      // code would be given unpacked bytes beside the headers of packed ones
-      if (mayReadBodies && request.headers['content-encoding'] === undefined) request.bytesForCode = bytes;
+      if (mayReadBodies) request.bytesForCode = bytes;
     },
     json: (bytes) => {
       const text = bytes.toString();
@@ -55,16 +54,27 @@ export const newCodeBodies = async ({
 };
 
 /**
- * Lets code read a body that the server has read. To be called once the stream has closed.
+ * Lets code read a body that the server has read, unpacked. To be called once the stream has closed.
  * @returns resolves once nobody is reading it.
  */
-export const rewind = (request: http.IncomingMessage, bytes: Buffer): (() => Promise<void>) => {
-  // a stream begins anew with its state; it has closed already
-  Reflect.apply(Readable, request, [{ autoDestroy: false, emitClose: false }]);
+export const rewind = (
+  request: http.IncomingMessage,
+  response: http.ServerResponse,
+  bytes: Buffer,
+): (() => Promise<void>) => {
+  const { headers } = request;
+  if (headers['content-encoding'] !== undefined) {
+    delete headers['content-encoding'];
+    headers['content-length'] = String(bytes.length);
+  }
+  // a stream begins anew with its state
+  Reflect.apply(Readable, request, []);
   if (bytes.length > 0) request.push(bytes);
   request.push(null);
+  // the connection keeps its last request until that has ended
+  response.once('close', () => request.resume());
   return async () => {
-    if (request.readableFlowing && !request.readableEnded) await once(request, 'end');
+    if (request.readableFlowing && !request.readableEnded) await finished(request).catch(() => undefined);
   };
 };
 

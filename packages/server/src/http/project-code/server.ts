@@ -318,11 +318,12 @@ export const addProjectCode = async (
     } else if (isOfApi(found) && asksForV5(request.headers)) sendIssues(reply, [issue('http.format-of-code', [])]);
     else {
       const { raw, bytesForCode } = request;
+      request.bytesForCode = null;
       const handleNow = (whenRead: (() => Promise<void>) | null): void =>
         handle(request, reply, { pathname, found, whenRead, goOn: done });
       if (bytesForCode === null) handleNow(null);
       // the stream closes behind its end, which this may be part of
-      else setImmediate(() => handleNow(rewind(raw, bytesForCode)));
+      else setImmediate(() => handleNow(rewind(raw, reply.raw, bytesForCode)));
     }
   });
 

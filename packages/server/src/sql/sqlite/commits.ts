@@ -139,7 +139,7 @@ export const newCommits = ({ read, readOfWriter }: Versions): Commits => {
     recorded: (begin) => {
       running += 1;
       let begun: DataVersion | null = null;
-      const { tx, finish, commit, abandon } = begin((version) => {
+      const { tx, idle, finish, commit, abandon } = begin((version) => {
         begun = version;
         noticeOthers(version);
         duringTransaction = version;
@@ -205,7 +205,10 @@ export const newCommits = ({ read, readOfWriter }: Versions): Commits => {
           finishing.catch(() => undefined);
           return finishing;
         },
+        idle,
         commit: async () => {
+          // of work that has not waited for all that it has sent
+          await idle();
           let after = await finishing;
           if (after === null && begun !== null) {
             if (written.size > 0 && !written.has(null) && !consequences && !isEnding) await readConsequences(tx);

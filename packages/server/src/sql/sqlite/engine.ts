@@ -59,6 +59,8 @@ export interface Transaction {
    * comes of it, because a commit apart costs nothing, or has to be.
    */
   finish(): Promise<DataVersion | null> | null;
+  /** Resolves once what was sent so far has ended: only then is it known whether the transaction has begun. */
+  idle(): Promise<unknown>;
   /**
    * Ends the transaction, and returns the connection's `data_version` after it; null if there were no statements. Throws the
    * error that made SQLite end it, if there was one. If the file is locked, the transaction stays open and this can be repeated.

@@ -62,7 +62,7 @@ export const newOwnTransaction = (
     requireIntact();
     return writer.begin();
   };
-  const { tx, end } = newTx(async ({ statements }) => {
+  const { tx, idle, end } = newTx(async ({ statements }) => {
     if (!hasBegun) {
       onBegun(await retry(begin));
       hasBegun = true;
@@ -74,9 +74,10 @@ export const newOwnTransaction = (
       ...tx,
       readPlanned: ({ plan, values, begin: beginRead }) => readInside(beginRead(plan, values, sqliteBinding), tx),
     },
+    idle,
     finish: () => null,
     commit: async () => {
-      await end();
+      end();
       return hasBegun ? writer.commit() : null;
     },
     abandon: async () => {

@@ -204,7 +204,7 @@ const newTransaction = (
     if (lost) throw lost.fault;
     return reply;
   };
-  const { tx, finish, end } = newTx(async (batch) => {
+  const { tx, idle, finish, end } = newTx(async (batch) => {
     const { rows, result, fault, ...reply } = await (begun ? call(begun, batch) : begin(batch));
     if (fault) throw receivedFault(fault);
     if (reply.committed !== null && begun) {
@@ -221,6 +221,7 @@ const newTransaction = (
           ? tx.readPlanned(read)
           : readInside(read.begin(read.plan, read.values, sqliteBinding), tx),
     },
+    idle,
     finish: async () => {
       try {
         await finish();

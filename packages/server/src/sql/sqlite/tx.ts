@@ -29,6 +29,8 @@ export const newTx = <Result extends BatchResult>(
   readonly tx: Omit<Tx, 'finish'>;
   /** Lets the batch of this turn commit. Returns what comes of it. */
   finish(): Promise<Result>;
+  /** Resolves once what was sent so far has ended. */
+  idle(): Promise<unknown>;
   /** Rejects further statements. Resolves once the batch that is running has ended. */
   end(): Promise<unknown>;
 } => {
@@ -86,6 +88,7 @@ export const newTx = <Result extends BatchResult>(
       batch.commits = true;
       return results;
     },
+    idle: () => last,
     end: () => {
       isOver = true;
       return last;

@@ -135,24 +135,44 @@ const readTsConfig = (file: string): TsConfig => {
 interface MappedName {
   /** As `compilerOptions.paths` has it: `@lib/*`, `~utils`. */
   readonly pattern: string;
-  /** The whole path of the first of its places, with its `*`. */
-  readonly target: string;
+  /** The whole path of the first of its places that is there, with its `*`; null if none is: then the name is that of a package. */
+  readonly target: string | null;
 }
 
 const mappedNames = (dir: string): readonly MappedName[] => {
   const { paths = {}, pathsDir = dir, baseUrl = pathsDir } = compilerOptionsOf(path.join(dir, 'tsconfig.json'));
   return Object.entries(paths).flatMap(([pattern, targets]) => {
-    const [target]: readonly unknown[] = Array.isArray(targets) ? targets : [];
-    return typeof target === 'string' ? [{ pattern, target: path.resolve(baseUrl, target) }] : [];
+    const places = (Array.isArray(targets) ? targets : [])
+      .filter((it: unknown) => typeof it === 'string')
+      .map((it) => path.resolve(baseUrl, it));
+    return [{ pattern, target: places.find(isThere) ?? null }];
   });
 };
 
-const isFolder = ({ pattern, target }: MappedName): boolean =>
+/** Whether there is such a module, also without its extension; of names with a `*`, whether there is a folder. */
+const isThere = (target: string): boolean => {
+  const [before = ''] = target.split('*');
+  if (before !== target) return fs.existsSync(before);
+  const found = fs.statSync(target, { throwIfNoEntry: false });
+  if (found?.isFile()) return true;
+  if (found && fs.existsSync(path.join(target, 'package.json'))) return true;
+  const stem = found ? path.join(target, 'index') : target;
+  return moduleExtensions.some((it) => fs.existsSync(stem + it));
+};
+
+const moduleExtensions = ['.ts', '.mts', '.cts', '.tsx', '.js', '.mjs', '.cjs', '.json', '.d.ts'];
+
+interface FollowedName extends MappedName {
+  readonly target: string;
+}
+const isFollowed = (it: MappedName): it is FollowedName => it.target !== null;
+
+const isFolder = ({ pattern, target }: FollowedName): boolean =>
   /^[^*]+\/\*$/.test(pattern) && /^[^*]+\/\*$/.test(target);
 const isExact = ({ pattern }: MappedName): boolean => !pattern.includes('*');
 
 /** Whether it gives tsc the types of a package, which runs by its own name. */
-const isOfTypes = ({ target }: MappedName): boolean =>
+const isOfTypes = ({ target }: FollowedName): boolean =>
   /\.d\.[cm]?ts$|[\\/]node_modules[\\/]@types[\\/]/.test(target) ||
   [`${target}.d.ts`, path.join(target, 'index.d.ts')].some((it) => fs.existsSync(it));
 
@@ -161,7 +181,7 @@ const isOfTypes = ({ target }: MappedName): boolean =>
  * begins with it, and `~utils` that name and all that begins with `~utils/`.
  */
 export const aliasesOf = (dir: string): Record<string, string> => {
-  const names = mappedNames(dir);
+  const names = mappedNames(dir).filter(isFollowed);
   const folders = names
     .filter(isFolder)
     .map(({ pattern, target }) => [pattern.slice(0, -1), target.slice(0, -1)] as const)
@@ -183,7 +203,7 @@ export const aliasesOf = (dir: string): Record<string, string> => {
 /** The pattern of `compilerOptions.paths` that has a name and is not followed; undefined if there is none. */
 const unfollowedPattern = (name: string, dir: string): string | undefined =>
   mappedNames(dir)
-    .filter((it) => !isFolder(it) && !isExact(it))
+    .filter((it) => !isExact(it) && !(isFollowed(it) && isFolder(it)))
     .map(({ pattern }) => pattern)
     .find((pattern) => {
       const [start = '', end = ''] = pattern.split('*');

@@ -98,7 +98,7 @@ export const BulkBar = ({
         <Text size="sm" fw={600} role="status">
           {texts.selected(entries.length)}
         </Text>
-        {mayPublish(type) && (
+        {entries.length > 0 && mayPublish(type) && (
           <>
             {(['publish', 'unpublish'] as const).map((action) => (
               <MayButton
@@ -115,7 +115,7 @@ export const BulkBar = ({
             ))}
           </>
         )}
-        {type.may.delete && (
+        {entries.length > 0 && type.may.delete && (
           <MayButton
             size="xs"
             color="red"
