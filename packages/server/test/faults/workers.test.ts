@@ -243,7 +243,7 @@ describe('the supervisor', () => {
     const waiting = get(`${origin}/api/notes?wait`);
     await untilFile(path.join(dir, 'waiting'));
     child.kill(signal);
-    await logged(/^stopping: no new connections/);
+    await logged(/^stopping: accepting no new connections/);
     fs.writeFileSync(path.join(dir, 'go'), '');
     expect((await waiting).status).toBe(200);
     expect(await exited).toEqual([0, null]);

@@ -259,7 +259,7 @@ describe.each(dialects)('the command admin on %s', (dialect) => {
       data: { user: { firstname: 'Ola', roles: [{ code: 'strapi-super-admin' }] } },
     });
     await expect(create({})).rejects.toThrow(/already exists/);
-    await expect(create({ email: 'third@example.org', role: 'nope' })).rejects.toThrow(/no role "nope"/);
+    await expect(create({ email: 'third@example.org', role: 'nope' })).rejects.toThrow(/no administrator role "nope"/);
     await expect(create({ email: 'third@example.org', password: 'short' })).rejects.toThrow(/at least 8/);
     await expect(create({ email: 'nowhere' })).rejects.toThrow(/valid email/);
   });
