@@ -1,5 +1,4 @@
 /** Files under `/uploads`: static, without permissions, and unable to run scripts in our origin (RQ15). */
-
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';

@@ -82,7 +82,7 @@ const membersAt = ({ plain, code }: Plain, start: number, end: number): readonly
 };
 
 /** Where the block begins and ends that the place is in. */
-const blockAround = (code: string, place: number): readonly [number, number] => {
+export const blockAround = (code: string, place: number): readonly [number, number] => {
   const edge = (step: 1 | -1, opening: string, closing: string): number => {
     let depth = 0;
     for (let at = place; at >= 0 && at < code.length; at += step) {

@@ -1,6 +1,6 @@
 /** Calls of `strapi.db` that this server refuses for what they are given, as far as the text of a file shows it. */
 import escapeRegExp from 'lodash/escapeRegExp.js';
-import { type Named, plainly } from './absent-services.js';
+import { blockAround, type Named, plainly } from './absent-services.js';
 import type { CodeTexts } from './code-texts.js';
 
 /** Which other queries of v4 do not have. */
@@ -53,8 +53,9 @@ const givenToQuery = (code: string, call: Place): readonly Place[] => {
   const [, name] = /\b(?:const|let|var)\s+([\w$]+)[^=;]*=\s*$/.exec(before) ?? [];
   if (name === undefined) return [];
   const uses = new RegExp(`(?<![\\w$]|\\.\\s*)${escapeRegExp(name)}${method.source}`, 'g');
-  return [...code.matchAll(uses)].map(({ 0: whole, index }) => {
-    const start = index + whole.length;
+  const [first, last] = blockAround(code, call.start);
+  return [...code.slice(first, last).matchAll(uses)].map(({ 0: whole, index }) => {
+    const start = first + index + whole.length;
     return { start, end: endOfArguments(code, start) };
   });
 };

@@ -421,11 +421,7 @@ export const addProjectCode = async (
       } else if (isOtherMethod(request, pathname, code)) refuseMethod(ctx, code.table.at(pathname));
       else await answerNatively();
     });
-    const whenReadAct = async (it: Koa.ParameterizedContext, next: Koa.Next): Promise<unknown> => {
-      await whenRead?.();
-      return act(it, next);
-    };
-    const last: Koa.Middleware = whenRead ? whenReadAct : act;
+    const last: Koa.Middleware = whenRead ? (it, next) => whenRead().then(() => act(it, next)) : act;
     exchanges.set(ctx, request);
     const asked = askedBy(request);
     const run = async (): Promise<void> =>

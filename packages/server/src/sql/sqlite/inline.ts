@@ -81,8 +81,9 @@ export const newOwnTransaction = (
       return hasBegun ? writer.commit() : null;
     },
     abandon: async () => {
+      end();
       // the first batch may be about to begin the transaction
-      await end();
+      await idle();
       if (hasBegun) writer.abandon();
     },
   };

@@ -238,8 +238,9 @@ const newTransaction = (
       return committed;
     },
     abandon: async () => {
+      end();
       // the first batch may be about to begin the transaction
-      await end();
+      await idle();
       // SQLite rolls back by itself when the thread has ended
       if (begun && committed === null && !begun.thread.isGone()) await begun.thread.call({ kind: 'abandon' });
     },

@@ -31,8 +31,8 @@ export const newTx = <Result extends BatchResult>(
   finish(): Promise<Result>;
   /** Resolves once what was sent so far has ended. */
   idle(): Promise<unknown>;
-  /** Rejects further statements. Resolves once the batch that is running has ended. */
-  end(): Promise<unknown>;
+  /** Rejects further statements. */
+  end(): void;
 } => {
   interface Joined {
     readonly batch: Batch;
@@ -91,7 +91,6 @@ export const newTx = <Result extends BatchResult>(
     idle: () => last,
     end: () => {
       isOver = true;
-      return last;
     },
   };
 };

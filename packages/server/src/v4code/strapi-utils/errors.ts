@@ -6,6 +6,7 @@ import { isMembers, type Members } from '../loading/parts.js';
 /** An error with details. Each class has a message for those that are thrown without one. */
 class DetailedError extends Error {
   protected static readonly usual: string;
+  // before the details, as in v4's JSON
   override name = 'Error';
   details: unknown;
   constructor(message?: string, details: unknown = {}) {

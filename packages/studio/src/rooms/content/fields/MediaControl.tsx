@@ -22,10 +22,10 @@ import {
 import { useMediaRights, useUploads } from '../../../parts/media/library.js';
 import { Picture } from '../../../parts/media/Picture.js';
 import { UploadPanel } from '../../../parts/media/UploadPanel.js';
-import { SortableList } from '../../../parts/SortableList.js';
 import { serverUrl } from '../../../server/address.js';
 import { words } from '../../../words/index.js';
 import type { FieldPath, MediaField } from '../form/fields.js';
+import { SortableList } from '../SortableList.js';
 import { describedBy, type Frame, Framed } from './Framed.js';
 import styles from './fields.module.css';
 import { elementId } from './form-context.js';

@@ -16,7 +16,6 @@ import {
 import { memo, use, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { type Attribute, type Model, type Type, typeOf } from '../../../model/model.js';
 import { useFocusNext } from '../../../parts/focus-next.js';
-import { SortableList } from '../../../parts/SortableList.js';
 import { useClient } from '../../../server/queries.js';
 import { words } from '../../../words/index.js';
 import { isSinglePart } from '../form/body.js';
@@ -24,6 +23,7 @@ import { faultsBelow } from '../form/faults.js';
 import { type FieldPath, formAttributes, type Part, type PartsField } from '../form/fields.js';
 import { copyOfPart, movedPart, newPart, withoutPart, withPart } from '../form/parts.js';
 import { withWholePart } from '../relations/whole-lists.js';
+import { SortableList } from '../SortableList.js';
 import { FieldsView } from './FieldsView.js';
 import { type Frame, Framed } from './Framed.js';
 import styles from './fields.module.css';

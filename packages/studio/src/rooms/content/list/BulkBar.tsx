@@ -51,6 +51,8 @@ export const BulkBar = ({
   const client = useClient();
   const queries = useQueryClient();
   const me = useMe();
+  // those that were chosen may be gone by now, and only what failed is left to be read
+  const hasEntries = entries.length > 0;
   const rights = entries.map((it) => bulkRightsOf(me, type, it));
   const [question, setQuestion] = useState<Question | null>(null);
   const [progress, setProgress] = useState<BulkProgress | null>(null);
@@ -98,7 +100,7 @@ export const BulkBar = ({
         <Text size="sm" fw={600} role="status">
           {texts.selected(entries.length)}
         </Text>
-        {entries.length > 0 && mayPublish(type) && (
+        {hasEntries && mayPublish(type) && (
           <>
             {(['publish', 'unpublish'] as const).map((action) => (
               <MayButton
@@ -115,7 +117,7 @@ export const BulkBar = ({
             ))}
           </>
         )}
-        {entries.length > 0 && type.may.delete && (
+        {hasEntries && type.may.delete && (
           <MayButton
             size="xs"
             color="red"

@@ -10,7 +10,7 @@ import {
 } from '@dnd-kit/core';
 import { SortableContext, type SortingStrategy, sortableKeyboardCoordinates } from '@dnd-kit/sortable';
 import { type ReactNode, useRef } from 'react';
-import { words } from '../words/index.js';
+import { words } from '../../words/index.js';
 
 const texts = words.content.sorting;
 
