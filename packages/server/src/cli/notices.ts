@@ -7,8 +7,8 @@ import { dependsOnStrapi, outsideVariables, uselessVariables } from './config.js
 import type { Notices } from './log.js';
 import { countOf, type Project } from './project.js';
 import { hasStudio, takesStudioPath } from './site.js';
-import { describeUses } from './v4project/absent-uses.js';
 import { missedCode } from './v4project/code.js';
+import { describeUses } from './v4project/described-uses.js';
 import { countSettings, describeSetting } from './v4project/settings.js';
 
 /** Of what the environment says to no effect. */

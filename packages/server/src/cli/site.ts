@@ -14,7 +14,6 @@ import { limits } from '../limits.js';
 import { newLocalStore } from '../media/local-store.js';
 import { MissingPackage, newS3Store } from '../media/s3-store.js';
 import type { Store } from '../media/store.js';
-import type { Uid } from '../model/model.js';
 import { newSite, type Secrets, type Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { BoundCode } from '../v4code/code.js';
@@ -102,14 +101,9 @@ export const takesStudioPath = ({ api }: Project['config']): boolean =>
 /** What the server serves under `/uploads`, and where v4 keeps its files. */
 export const uploadsDirOf = (dir: string): string => path.join(dir, 'public/uploads');
 
-/** Actions that the project's core routers leave out by `only` and `except`. */
-export const unservedOf = ({ dir, code }: Pick<Project, 'dir' | 'code'>): ReadonlyMap<Uid, readonly string[]> =>
-  unservedActions(dir, code);
-
 /** Whether a router of a project whose code does not run leads to an action; undefined if they leave out none. */
-export const isServedBy = (project: Pick<Project, 'dir' | 'code'>): IsServed | undefined => {
-  const unserved = unservedOf(project);
-  const left = new Set([...unserved].flatMap(([uid, actions]) => actions.map((it) => `${uid}.${it}`)));
+export const isServedBy = ({ code }: Pick<Project, 'code'>): IsServed | undefined => {
+  const left = new Set([...unservedActions(code)].flatMap(([uid, actions]) => actions.map((it) => `${uid}.${it}`)));
   return left.size === 0 ? undefined : (action) => !left.has(action);
 };
 
@@ -131,7 +125,7 @@ export const serverSettingsOf = (project: Project, code?: BoundCode): ServerSett
     trustProxy: config.server.trustProxy,
     attemptsMax: config.users.attemptsMax,
     attemptsMs: Math.round(config.users.attemptsMinutes * 60_000),
-    unserved: code ? code.table.unserved : unservedOf({ dir, code: files }),
+    unserved: code ? code.table.unserved : unservedActions(files),
     cookieKeys: code?.cookieKeys ?? [],
     compressedBytesMax: Math.round(config.memory.answersMb * 1024 * 1024 * limits.compressedShare),
   };

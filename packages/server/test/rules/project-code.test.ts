@@ -10,7 +10,6 @@ import { StartFault } from '../../src/cli/start-fault.js';
 import {
   type CodeFile,
   describeCode,
-  findCode,
   guardReason,
   missedCode,
   needsCode,
@@ -18,6 +17,7 @@ import {
   unservedActions,
   verdictOf,
 } from '../../src/cli/v4project/code.js';
+import { findCode } from '../../src/cli/v4project/find-code.js';
 import { newServer } from '../../src/http/server.js';
 import { printed } from '../world/printed.js';
 import { type Files, sound, writeFiles } from '../world/schemas.js';
@@ -222,19 +222,29 @@ describe('core routers with only or except', () => {
     ],
     [`, { 'only': [] }`, ['find', 'findOne', 'create', 'update', 'delete']],
   ])('%s is obeyed', (options, unserved) => {
+    writeFiles(dir, sound);
     expect(kindOf(route, core(options))).toBe('router');
     const code = find();
     expect(missedCode(code)).toEqual([]);
-    expect(unservedActions(dir, code)).toEqual(new Map([['api::book.book', unserved]]));
-    expect(unservedActions(dir, find([route]))).toEqual(new Map());
+    expect(unservedActions(code)).toEqual(new Map([['api::book.book', unserved]]));
+    expect(unservedActions(find([route]))).toEqual(new Map());
   });
 
   it('what one of several routers serves is served', () => {
     writeFiles(dir, {
+      ...sound,
       'src/api/book/routes/a.js': core(`, { only: ['find'] }`),
       'src/api/book/routes/b.js': core(`, { except: ['delete'] }`),
     });
-    expect(unservedActions(dir, find())).toEqual(new Map([['api::book.book', ['delete']]]));
+    expect(unservedActions(find())).toEqual(new Map([['api::book.book', ['delete']]]));
+  });
+
+  it('those of a type that is not there are loaded, and then told of', () => {
+    const kinds = (): readonly string[] => findCode(dir, running).map((it) => it.kind);
+    writeFiles(dir, { [route]: core(`, { only: ['find'] }`) });
+    expect(kinds()).toEqual(['run']);
+    writeFiles(dir, sound);
+    expect(kinds()).toEqual(['router']);
   });
 });
 
@@ -618,7 +628,8 @@ describe('where code runs', () => {
   it('each file runs, is read, is not needed or does not run', () => {
     writeFiles(dir, {
       [route]: routes(`, config: { policies: ['is-owner'] }`),
-      'src/api/author/routes/author.js': core(`, { only: ['find'] }`),
+      'src/api/author/content-types/author/schema.json': '{}',
+      'src/api/author/routes/author.js': core(`, { only: ['find'] }`).replace('book.book', 'author.author'),
       'src/api/author/controllers/author.js': core('').replaceAll('Router', 'Controller'),
       'src/api/book/content-types/book/lifecycles.js': '',
       'src/api/book/index.js': '',
@@ -742,6 +753,8 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     `const { query } = strapi.db; query('api::book.book').count({ ...all, groupBy: 'title' })`,
     `const books = strapi.db.query('api::book.book'); const all = await books.findMany({ groupBy: 'title' });`,
     `strapi['db'].query('api::book.book').findMany(merge(given, { groupBy: 'title' }))`,
+    `const params = { groupBy: 'title' }; strapi.db.query('api::book.book').findMany(params)`,
+    `const grouped = { groupBy: 'title' }; strapi.db.query('api::book.book').findMany({ ...grouped, limit: 1 })`,
   ])('groupBy is found where a query is given it: %s', (text) => {
     writeFiles(dir, { 'src/policies/said.js': `module.exports = async (ctx) => { ${text} };` });
     expect(findCode(dir, running)[0]!.absent).toEqual([{ what: 'groupBy of db.query', line: 1 }]);
@@ -827,6 +840,8 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     `/* strapi.auth */ x = 1 // strapi.db.connection`,
     `/** @param {Function} next, as eval('strapi.auth') */ s = 'Function' // await strapi.db.connection`,
     `strapi.log.info(['strapi.auth'][0], { 'strapi.auth': 'strapi.fs' })`,
+    `const own = (db) => db.connection('books'), { db } = strapi; db.query('x')`,
+    `let a = b, b = a; a.connection('books')`,
   ])('texts and regular expressions are no uses: %s', (text) => {
     writeFiles(dir, { 'src/policies/said.js': `module.exports = (ctx) => { try { ${text} } catch {} };` });
     expect(findCode(dir, running)).toMatchObject([{ kind: 'run', absent: [] }]);
@@ -845,6 +860,10 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
     ['strapi.db.connection', `module.exports = ({ strapi: app }) => app.db.connection`],
     ['strapi.db.connection', `const app = strapi; const { connection: knex } = app.db; knex('books')`],
     ['strapi.db.connection', `const { ...app } = strapi; app.db.connection('books')`],
+    ['strapi.db.connection', `const run = ({ strapi: { db } }) => db.connection('books')`],
+    ['strapi.db.connection', `const run = (all, { strapi: { db: { connection } } }) => connection('books')`],
+    ['strapi.db.connection', `let db; db = strapi.db; db.connection('books')`],
+    ['strapi.db.connection', `const key = 'connection'; this.strapi.db[key]('books')`],
     ['strapi.db.connection', `const { log, ...app } = strapi; const { connection: knex } = app.db; knex('books')`],
     [
       'strapi.db.connection',
@@ -1103,14 +1122,15 @@ Let such errors through, or do without what is not here. Where access does not d
     ['controllers', `catch { return ctx.throw(404, 'no', { it: { is: 1 } }); }`, 'run'],
     // it may stand in a function that the action calls
     ['controllers', `catch { return ctx.badRequest('no'); }`, 'guard'],
-    ['services', `catch (fault) { if (isOurs(fault)) throw fault; else throw other; }`, 'guard'],
+    ['services', `catch (fault) { if (isOurs(fault)) throw fault; else throw other; }`, 'run'],
+    ['services', `catch (fault) { if (isOurs(fault)) throw fault; else log(fault); }`, 'guard'],
     ['controllers', `catch (fault) { if (fault.code) throw fault; }`, 'guard'],
     ['controllers', `catch (fault) { if (fault.code)\n      throw fault; }`, 'guard'],
     ['controllers', `catch (fault) { if (fault.code) { throw fault; } }`, 'guard'],
     ['controllers', `catch (fault) { if (fault.code) return super.find(ctx); throw fault; }`, 'guard'],
     ['controllers', `catch (fault) { ctx.badRequest('no'); }`, 'guard'],
     ['controllers', `catch { throw 1; } try { own(); } catch {}`, 'guard'],
-    ['controllers', `catch ({ message = own(1) }) { throw message; }`, 'guard'],
+    ['controllers', `catch ({ message = own(1) }) { throw message; }`, 'run'],
     ['policies', `catch (fault) { throw fault; }`, 'run'],
     ['controllers', `catch (fault) {\n  strapi.log.error(fault.message)\n  throw fault\n}`, 'run'],
     ['controllers', `catch (fault) {\n  if (fault.code)\n    throw fault\n}`, 'guard'],

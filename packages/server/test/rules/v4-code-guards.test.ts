@@ -678,7 +678,7 @@ describe('what guards use and is not here', () => {
   beforeAll(async () => {
     served = await serveCode('sqlite', {
       // what catches the errors of what is not here
-      'dovetail.config.json': JSON.stringify({ project: { acceptCode: ['src/utils'] } }),
+      'dovetail.config.json': JSON.stringify({ project: { acceptCode: ['src/utils', 'src/policies/alias.js'] } }),
       ...guarded('after', `middlewares: ['global::after']`),
       ...guarded('instead', `middlewares: ['global::instead']`),
       ...guarded('plugin', `policies: ['global::plugin']`),

@@ -25,6 +25,8 @@ const files = {
     class ForbiddenError extends ApplicationError { constructor(message, details) { super(message, details); this.name = 'ForbiddenError'; } }
     class YupError extends Error { constructor(message) { super(message); this.name = 'ValidationError'; } }
     module.exports = { ApplicationError, ValidationError, NotFoundError, ForbiddenError, YupError };`,
+  // an extension puts there what the controller calls, and nothing tells
+  'dovetail.config.json': JSON.stringify({ project: { acceptCode: ['src/api/look'] } }),
   [userSchemaFile]: JSON.stringify(schema),
   'src/extensions/users-permissions/content-types/user/index.js': `module.exports = { schema: require('./schema.json'), lifecycles: require('./lifecycles') };`,
   'src/extensions/users-permissions/content-types/user/lifecycles.js': `module.exports = { beforeCreate({ params }) { params.data.phone = params.data.phone ?? '0'; } };`,

@@ -1,41 +1,41 @@
-/**
- * Which files of a v4 project a file calls, as far as its text shows it: those that it imports, and the services and controllers that it
- * names.
- */
+/** Which files of a v4 project a file calls: those that it imports, and the services and controllers that it names. */
 import path from 'node:path';
+import type { Node } from 'estree';
 import groupBy from 'lodash/groupBy.js';
 import memoize from 'lodash/memoize.js';
 import { kebabName } from '../../model/files.js';
-import { withoutComments } from './code-texts.js';
-import { filesAt, textOf } from './project-files.js';
+import { pathOf } from './paths.js';
+import { filesAt } from './project-files.js';
+import { bareNode, eachNode, importedIn, keyOf, nameOfCallee, type Syntax, textOfNode } from './syntax.js';
+
+/** Null for a file that is no code. */
+export type SyntaxAt = (file: string) => Syntax | null;
 
 /** Files that are reached from some files, through any number of others, these among them. */
 export type Reach = (from: readonly string[]) => ReadonlySet<string>;
 
 /** @param all files of the project that may be reached as services and controllers. */
-export const reachIn = (projectDir: string, all: readonly string[]): Reach => {
+export const reachIn = (projectDir: string, all: readonly string[], syntaxAt: SyntaxAt): Reach => {
   const members = membersIn(all);
-  const bareTextOf = memoize((file: string) => withoutComments(textOf(projectDir, file)));
-  const calledBy = memoize((file: string): readonly string[] => {
-    const text = bareTextOf(file);
-    const imported = importsOf(projectDir, file, text);
-    return [...imported, ...membersCalledBy(file, text, imported)];
+  const namesAt = memoize((file: string): Names => {
+    const syntax = syntaxAt(file);
+    return syntax === null ? noNames : namesIn(syntax);
   });
-  /** Services and controllers that the text calls: by uid, by a name that may stand for one, as those of an API, or behind a core controller. */
-  const membersCalledBy = (file: string, text: string, imported: readonly string[]): readonly string[] => {
-    const isByName = calledByName.test(text) || (superCall.test(text) && coreOfName.test(text));
-    const uids = [
-      ...uidsIn(text, calledUid),
-      ...(superCall.test(text) ? uidsIn(text, coreUid) : []),
-      // the file says for what the name stands, or one that it imports
-      ...(isByName ? [file, ...imported].flatMap((it) => uidsIn(bareTextOf(it), namedUid)) : []),
-    ];
+  const calledBy = memoize((file: string): readonly string[] => {
+    const imported = importsOf(projectDir, file, syntaxAt);
+    return [...imported, ...membersCalledBy(file, imported)];
+  });
+  /** Services and controllers: by uid, by a name that may stand for one, as those of an API, or behind a core controller. */
+  const membersCalledBy = (file: string, imported: readonly string[]): readonly string[] => {
+    const { called, behind, isByName, apis } = namesAt(file);
+    // the file says for what the name stands, or one that it imports
+    const named = isByName ? [file, ...imported].flatMap((it) => namesAt(it).others) : [];
+    const uids = [...called, ...behind, ...named];
     const [, own] = /^src\/api\/([^/]+)\//.exec(file) ?? [];
-    const apis = [...text.matchAll(membersOfApi)].map(([, api = '']) => api);
-    if (isByName && uids.length === 0 && own !== undefined) apis.push(own);
+    const asked = isByName && uids.length === 0 && own !== undefined ? [...apis, own] : apis;
     return [
       ...uids.flatMap((uid) => members.byUid.get(uid) ?? []),
-      ...apis.flatMap((api) => members.byApi.get(kebabName(api)) ?? []),
+      ...asked.flatMap((api) => members.byApi.get(kebabName(api)) ?? []),
     ];
   };
   return (from) => {
@@ -45,23 +45,26 @@ export const reachIn = (projectDir: string, all: readonly string[]): Reach => {
   };
 };
 
-/** The text of a file, and those of the files of the project that it imports by their places. */
-export const withImported = (projectDir: string, file: string, source: string): string => {
-  const texts = new Map([[file, source]]);
-  for (const [at, text] of texts)
-    for (const it of importsOf(projectDir, at, withoutComments(text)))
-      if (!texts.has(it)) texts.set(it, textOf(projectDir, it));
-  return [...texts.values()].join('\n');
+/** A file, and the files of the project that it imports by their places, and these import. */
+export const withImported = (projectDir: string, file: string, syntaxAt: SyntaxAt): readonly Syntax[] => {
+  const files = new Set([file]);
+  for (const at of files) for (const it of importsOf(projectDir, at, syntaxAt)) files.add(it);
+  return [...files].flatMap((it) => syntaxAt(it) ?? []);
 };
 
-/** @param text without comments. */
-const importsOf = (projectDir: string, file: string, text: string): readonly string[] =>
-  [...text.matchAll(importsPlace)]
-    .map(([, given = '']) => path.posix.join(path.posix.dirname(file), given).replace(/\/$|\.[cm]?[jt]s$/, ''))
+const importsOf = (projectDir: string, file: string, syntaxAt: SyntaxAt): readonly string[] => {
+  const syntax = syntaxAt(file);
+  const places: string[] = [];
+  if (syntax)
+    eachNode(syntax.program, (node) => {
+      const given = importedIn(node, syntax);
+      if (given !== null && /^\.{1,2}(?:\/|$)/.test(given)) places.push(given);
+    });
+  return places
+    .map((given) => path.posix.join(path.posix.dirname(file), given).replace(/\/$|\.[cm]?[jt]s$/, ''))
     .filter((place) => !place.startsWith('..'))
     .flatMap((place) => [place, `${place}/index`].flatMap((it) => filesAt(projectDir, it.split('/'))));
-
-const importsPlace = /(?:\brequire\(|\bfrom|\bimport\(?)\s*['"`](\.{1,2}(?:\/[^'"`]*)?)['"`]/g;
+};
 
 interface ApiMembers {
   readonly byUid: ReadonlyMap<string, readonly string[]>;
@@ -72,38 +75,83 @@ interface ApiMembers {
 const membersIn = (files: readonly string[]): ApiMembers => {
   const found = files.flatMap((file) => {
     const [, api, name = ''] = /^src\/api\/([^/]+)\/(?:services|controllers)\/([^/]+?)\.\w+$/.exec(file) ?? [];
-    return api === undefined ? [] : { file, uid: uidOf(api, name), api: kebabName(api) };
+    return api === undefined ? [] : { file, uid: `api::${kebabName(api)}.${kebabName(name)}`, api: kebabName(api) };
   });
   const filesBy = (key: 'uid' | 'api'): ReadonlyMap<string, readonly string[]> =>
     new Map(Object.entries(groupBy(found, key)).map(([name, its]) => [name, its.map((it) => it.file)]));
   return { byUid: filesBy('uid'), byApi: filesBy('api') };
 };
 
-const uidOf = (api: string, name: string): string => `api::${kebabName(api)}.${kebabName(name)}`;
+/** What a file names of services and controllers. */
+interface Names {
+  /** Uids of those that it calls. */
+  readonly called: readonly string[];
+  /** Uids of the services behind its core controllers, which call them. */
+  readonly behind: readonly string[];
+  /** Whether it calls some by names that it does not say. */
+  readonly isByName: boolean;
+  /** Uids for which such a name may stand: those that queries are given are of no service. */
+  readonly others: readonly string[];
+  /** Names of APIs of which it asks for members. */
+  readonly apis: readonly string[];
+}
 
-const uidsIn = (text: string, form: RegExp): readonly string[] =>
-  [...text.matchAll(form)].map(([, api = '', name = '']) => uidOf(api, name));
+const noNames: Names = { called: [], behind: [], isByName: false, others: [], apis: [] };
 
-const uid = String.raw`['"\x60]api::([\w-]+)\.([\w-]+)['"\x60]`;
-const member = '(?:service|controller)s?';
-const opens = String.raw`\s*(?:\?\.\s*)?(?:<[^<>()]*>\s*)?[([]\s*`;
-/** `strapi.service('api::tool.tool')`, `strapi.services['api::tool.tool']` */
-const calledUid = new RegExp(String.raw`\b${member}${opens}${uid}`, 'g');
-/** `strapi.service(NAME)`, `strapi.services[NAME]`, `strapi.service.bind(strapi)` */
-const calledByName = new RegExp(
-  String.raw`\.\s*${member}(?:${opens}(?!(['"\x60])[\w:.-]+\1\s*[)\]])|\s*\.\s*(?:bind|call|apply)\b)`,
-);
-/** One for which a name may stand: those that queries are given are of no service. */
-const namedUid = new RegExp(
-  String.raw`(?<!\b(?:query|find\w*|create(?!Core)\w*|update\w*|delete\w*|count|load|getModel|contentType)\s*(?:<[^<>()]*>\s*)?\(\s*)${uid}`,
-  'g',
-);
+const namesIn = (syntax: Syntax): Names => {
+  const [called, core, others, apis]: [string[], string[], string[], string[]] = [[], [], [], []];
+  let isByName = false;
+  let callsSuper = false;
+  let isCoreByName = false;
+  const noteMember = (given: Node | undefined): void => {
+    const text = given ? textOfNode(given, syntax) : null;
+    if (text === null) isByName = true;
+    else called.push(...uidsIn(text));
+  };
+  eachNode(syntax.program, (node, parent) => {
+    switch (node.type) {
+      case 'Super':
+        callsSuper ||= parent?.type === 'MemberExpression';
+        break;
+      case 'Literal':
+        if (!isOfQuery(parent, syntax)) others.push(...uidsIn(String(node.value)));
+        break;
+      case 'MemberExpression': {
+        const [, api] = apiMember.exec(pathOf(node, syntax) ?? '') ?? [];
+        if (api !== undefined) apis.push(api);
+        if (!isMember(node.object, syntax)) break;
+        // `strapi.services[uid]`, `strapi.service.bind(strapi)`
+        if (node.computed) noteMember(node.property);
+        isByName ||= ['bind', 'call', 'apply'].includes(keyOf(node.property, node.computed, syntax) ?? '');
+        break;
+      }
+      case 'CallExpression': {
+        if (isMember(node.callee, syntax)) noteMember(node.arguments[0]);
+        if (nameOfCallee(node.callee, syntax) !== 'createCoreController' || !node.arguments[0]) break;
+        const uid = textOfNode(node.arguments[0], syntax);
+        if (uid === null) isCoreByName = true;
+        else core.push(...uidsIn(uid));
+        break;
+      }
+    }
+  });
+  const behind = callsSuper ? core : [];
+  return { called, behind, isByName: isByName || (callsSuper && isCoreByName), others, apis };
+};
+
+/** `strapi.service`, `strapi.controllers` */
+const isMember = (given: Node, syntax: Syntax): boolean =>
+  bareNode(given).type === 'MemberExpression' && /^(?:service|controller)s?$/.test(nameOfCallee(given, syntax) ?? '');
+
 /** `strapi.api.tool.services.tool`, `strapi.api['tool'].service('tool')` */
-const membersOfApi = new RegExp(
-  String.raw`\bapi\s*(?:\?\.|\.|\[)\s*['"\x60]?([\w-]+)['"\x60]?\s*\]?\s*(?:\?\.|\.)\s*${member}\b`,
-  'g',
-);
-const core = String.raw`\bcreateCoreController\s*(?:<[^<>()]*>\s*)?\(\s*`;
-const coreUid = new RegExp(core + uid, 'g');
-const coreOfName = new RegExp(`${core}[A-Za-z_$]`);
-const superCall = /\bsuper\s*\./;
+const apiMember = /^strapi\.api\.([\w-]+)\.(?:service|controller)s?$/;
+
+const uidsIn = (text: string): readonly string[] => {
+  const [, api, name] = /^api::([\w-]+)\.([\w-]+)$/.exec(text) ?? [];
+  return api === undefined || name === undefined ? [] : [`api::${kebabName(api)}.${kebabName(name)}`];
+};
+
+const isOfQuery = (parent: Node | null, syntax: Syntax): boolean =>
+  parent?.type === 'CallExpression' && queries.test(nameOfCallee(parent.callee, syntax) ?? '');
+
+const queries = /^(?:query|find\w*|create(?!Core)\w*|update\w*|delete\w*|count|load|getModel|contentType)$/;

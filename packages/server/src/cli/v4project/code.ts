@@ -1,34 +1,13 @@
 /**
- * Finds the code and configuration of a v4 project (controllers, routes, policies, lifecycles and the like) and says what
- * becomes of each file. Files are read as text here; what runs is loaded by `v4code`.
+ * What becomes of the code and configuration of a v4 project (controllers, routes, policies, lifecycles and the like), file by file, and
+ * what is said of it. `find-code` finds the files, and `v4code` loads what runs.
  */
-import fs from 'node:fs';
-import path from 'node:path';
-import once from 'lodash/once.js';
-import { enumerated, never, orNearest } from '../../errors.js';
-import { distOf } from '../../v4code/loading/env.js';
-import { servedPlugins } from '../../v4code/loading/parts.js';
-import { installedPlugins } from '../../v4code/loading/read-extensions.js';
-import { harmless, ofCore } from '../../v4code/plugins/absent.js';
+import { enumerated, never } from '../../errors.js';
 import type { Config } from '../config.js';
 import { StartFault } from '../start-fault.js';
-import { type AbsentUse, absentUses, describeUses, makesSessions, mayBeCaught } from './absent-uses.js';
-import { reachIn, withImported } from './calls.js';
-import { catchingLines } from './caught-errors.js';
-import { codeTexts, withoutComments } from './code-texts.js';
-import {
-  type CoreAction,
-  type CoreRouter,
-  type DeclaredRoute,
-  readOpenActions,
-  readRouter,
-  readRoutes,
-  replacesAction,
-  routerCall,
-} from './core-code.js';
-import { changesReads as changesReadsBy, guardsOthers, replacesControllers } from './guard-texts.js';
-import { findPackages, isPluginFolder } from './plugins.js';
-import { filesAt, foldersAt, isCode, listed, skipped, textOf } from './project-files.js';
+import type { CoreAction, CoreRouter } from './core-code.js';
+import { type AbsentUse, describeUses } from './described-uses.js';
+import { filesAt } from './project-files.js';
 
 export interface CodeFile {
   /** Relative to the project folder, with forward slashes. */
@@ -44,6 +23,8 @@ export interface CodeFile {
   readonly ignored: boolean;
   /** What it uses of v4 that is not here; of a file that does not run, only what may be why. */
   readonly absent: readonly AbsentUse[];
+  /** Of one that is obeyed. */
+  readonly router?: CoreRouter;
   /** Of a guard that would run otherwise: the lines on which it may catch the errors of that, and go on. */
   readonly caught?: readonly number[];
 }
@@ -139,234 +120,10 @@ const losses: readonly (readonly [RegExp, string])[] = [
 export const findHandlers = (projectDir: string): readonly string[] =>
   filesAt(projectDir, ['src', 'api', '*', 'handlers']);
 
-/** Routes that the files declare besides those of v4's factories, as far as their text shows them. */
-export const declaredRoutes = (
-  projectDir: string,
-  code: readonly CodeFile[],
-): readonly (DeclaredRoute & { readonly file: string })[] =>
-  code
-    .filter(({ file }) => isRoute.test(file))
-    .flatMap(({ file }) => readRoutes(bare(textOf(projectDir, file))).map((it) => ({ ...it, file })));
-
-/** Actions of the content API that code which runs opens to everybody, as far as its text shows them. */
-export const openActions = (projectDir: string, code: readonly CodeFile[]): readonly string[] =>
-  code
-    .filter(({ file, kind }) => kind === 'run' && isRoute.test(file))
-    .flatMap(({ file }) => readOpenActions(bare(textOf(projectDir, file))));
-
-export interface FindOptions extends Pick<Config['project'], 'ignoreCode' | 'acceptCode'> {
-  /** Whether the server runs what it can. */
-  readonly runCode: boolean;
-  /** `NODE_ENV`, which selects `config/env/NAME`. */
-  readonly environment?: string | undefined;
-}
-
-/**
- * Every file that v4 would run, and those of plugins that it loads from the project, sorted by name. Throws a `StartFault`
- * for a name in `ignoreCode` or `acceptCode` that matches none.
- */
-export const findCode = (
-  projectDir: string,
-  { ignoreCode, acceptCode, runCode, environment = 'development' }: FindOptions,
-): readonly CodeFile[] => {
-  const plugins = localPlugins(projectDir);
-  const found = [...places, ...plugins.places].flatMap((place) => filesAt(projectDir, place.split('/')));
-  const middlewares = new Set(resolvedMiddlewares(projectDir));
-  const besides = [...patches(projectDir), ...settingsOfPlugins(projectDir)];
-  const names = [...new Set([...found, ...middlewares, ...besides])].filter((file) => !plugins.isOfPanel(file)).sort();
-  const covers = (name: string, file: string): boolean => file === name || file.startsWith(`${name}/`);
-  const [ignoring, accepting] = [ignoreCode, acceptCode].map((given) => given.map(placeGiven)) as [string[], string[]];
-  const middlewareNames = namesOfMiddlewares(projectDir);
-  // reads the text of every installed plugin
-  const packageNames = once(() => findPackages(projectDir).plugins.map((it) => it.packageName));
-  for (const name of ignoring) {
-    const isOther = middlewareNames.includes(name) || packageNames().includes(name);
-    // config/plugins, which is not evaluated yet, may place a plugin anywhere
-    if (names.some((file) => covers(name, file)) || isOther || isPluginFolder(projectDir, name)) continue;
-    const [what, near] = name.includes('::')
-      ? ['middleware of config/middlewares', middlewareNames]
-      : ['code file', [...names, ...packageNames()]];
-    throw new StartFault(`project.ignoreCode: no ${what} matches "${name}"${orNearest(name, near)}`);
-  }
-  const isOfProject = (file: string): boolean => !names.some((it) => covers(file, it)) && !plugins.isOfPanel(file);
-  const others = runCode && names.length > 0 ? otherFiles(projectDir).filter(isOfProject) : [];
-  for (const name of accepting)
-    if (![...names, ...others].some((file) => covers(name, file)))
-      throw new StartFault(`project.acceptCode: no code file matches "${name}"${orNearest(name, names)}`);
-  const isAccepted = (file: string): boolean => accepting.some((name) => covers(name, file));
-  /** The lines on which it goes on after errors of what is not here; none if it is no guard. */
-  const caughtIn = (file: string, place: string, source: string, absent: readonly AbsentUse[]): readonly number[] =>
-    absent.some(mayBeCaught) && mayGuardFile.test(place) && !isAccepted(file)
-      ? catchingLines(codeTexts(source).code)
-      : [];
-  const keepsSessions = [...names, ...others].some(
-    (file) => isCode(file) && makesSessions(withoutComments(textOf(projectDir, file))),
-  );
-  const about = { keepsSessions, plugins: absentPlugins(projectDir) };
-  const known = names.map((file): CodeFile => {
-    if (besides.includes(file))
-      return {
-        file,
-        kind: kindBesides(projectDir, file),
-        ignored: ignoring.some((it) => covers(it, file)),
-        absent: [],
-      };
-    // wherever it is, a plugin is judged as one, and so is a middleware
-    const placeOfPlugin = /^(?:src|config)\//.test(file) || !plugins.isEnabled(file) ? file : `src/plugins/${file}`;
-    const isResolved = middlewares.has(file) && !runs.test(file);
-    const place = isResolved ? `src/middlewares/${path.posix.basename(file)}` : placeOfPlugin;
-    const source = textOf(projectDir, file);
-    const byText = kindOf(projectDir, place, source);
-    const ignored = ignoring.some((name) => covers(name, file));
-    if (file.startsWith('src/plugins/') && !plugins.isEnabled(file))
-      return { file, kind: 'unused', ignored, absent: [] };
-    const whereRun = runCode && !ignored ? kindWhereCodeRuns(place, byText, environment) : byText;
-    const kind = whereRun === 'code' && importsGuard(projectDir, { file, place, source }) ? 'guard' : whereRun;
-    const absent = kind === 'run' || kind === 'unused' ? absentUses(place, source, about) : [];
-    const caught = kind === 'run' ? caughtIn(file, place, source, absent) : [];
-    return caught.length === 0 ? { file, kind, ignored, absent } : { file, kind: 'guard', ignored, absent, caught };
-  });
-  const imported = others.map((file): CodeFile => {
-    if (!isCode(file)) return { file, kind: 'unused', ignored: false, absent: [] };
-    const source = textOf(projectDir, file);
-    const absent = absentUses(file, source, about);
-    const caught = partOfExtension.test(file) ? caughtIn(file, file, source, absent) : [];
-    const found = { file, ignored: false, absent };
-    return caught.length === 0 ? { ...found, kind: 'unused' } : { ...found, kind: 'guard', caught };
-  });
-  return guardsThroughOthers(projectDir, [...known, ...imported], isAccepted).sort((a, b) =>
-    a.file < b.file ? -1 : 1,
-  );
-};
-
-/**
- * Makes guards of files that go on after errors of what is not here, whether they use it themselves or call what does. It concerns files that
- * may be guards, and what these call.
- */
-const guardsThroughOthers = (
-  projectDir: string,
-  files: readonly CodeFile[],
-  isAccepted: (file: string) => boolean,
-): CodeFile[] => {
-  const failing = files.filter(
-    ({ file, kind, ignored, absent }) => !ignored && kind !== 'guard' && absent.some(mayBeCaught) && !isAccepted(file),
-  );
-  if (failing.length === 0) return [...files];
-  const names = files.filter(({ file, ignored }) => !ignored && isCode(file)).map((it) => it.file);
-  const reach = reachIn(projectDir, names);
-  const guards = files.filter(({ file, kind, ignored }) => kind === 'run' && !ignored && mayGuardFile.test(file));
-  const mayGuard = reach(guards.map((it) => it.file));
-  return files.map((it) => {
-    const { file, kind, ignored } = it;
-    const isAsked = (kind === 'run' || kind === 'unused') && !ignored && mayGuard.has(file) && !isAccepted(file);
-    const caught = isAsked ? catchingLines(codeTexts(textOf(projectDir, file)).code) : [];
-    if (caught.length === 0) return it;
-    const reached = reach([file]);
-    const absent = failing
-      .filter((other) => reached.has(other.file))
-      .flatMap((other) =>
-        other.absent.filter(mayBeCaught).map((use) => (other.file === file ? use : { ...use, file: other.file })),
-      );
-    return absent.length === 0 ? it : { ...it, kind: 'guard', absent, caught };
-  });
-};
-
-/** From the folder of the project. */
-const placeGiven = (given: string): string =>
-  path.posix.normalize(given.replaceAll('\\', '/')).replace(/^\.?\/|\/$/g, '');
-
-/** The code of the admin panel, which is one line of a list. */
-const PANEL = 'src/admin';
-
-/**
- * What v4 does not load by itself: files that others import or somebody runs, those of the admin panel, and what is left of v3. Folders of
- * which nobody needs to know each file are one line.
- */
-const otherFiles = (projectDir: string): readonly string[] => {
-  const all = ['src', 'config', 'database', 'scripts'].flatMap((it) => filesAt(projectDir, [it, '##']));
-  const ofPanel = (file: string): boolean => file.startsWith(`${PANEL}/`);
-  const folders = ['src/api/*', 'src/extensions/*'].flatMap((it) => foldersAt(projectDir, `${it}/documentation`));
-  const isOwn = (file: string): boolean =>
-    /^src\/api\/[^/]+\/handlers\.[^/]+$|^config\/sync\//.test(file) || folders.some((it) => file.startsWith(`${it}/`));
-  const built = path.relative(projectDir, distOf(projectDir)).split(path.sep)[0];
-  const known = ['src', 'config', 'database', 'scripts', 'public', 'build', 'dist', built];
-  const atRoot = listed(projectDir).filter(({ name }) => !skipped(name));
-  return [
-    ...all.filter((it) => !ofPanel(it) && !isOwn(it)),
-    ...(all.some(ofPanel) ? [PANEL] : []),
-    ...folders,
-    ...atRoot.flatMap((it) => {
-      if (it.isFile()) return isCode(it.name) && !it.name.startsWith('dovetail.config.') ? [it.name] : [];
-      const isForeign = it.isDirectory() && !known.includes(it.name);
-      return isForeign && holdsCode(path.join(projectDir, it.name)) ? [it.name] : [];
-    }),
-    ...listed(projectDir)
-      .filter((it) => it.isFile() && /^\.env\.(?!example$|sample$|template$|dist$)/.test(it.name))
-      .map((it) => it.name),
-  ];
-};
-
-const holdsCode = (dir: string): boolean => {
-  const entries = listed(dir).filter((it) => !skipped(it.name));
-  return (
-    entries.some((it) => it.isFile() && isCode(it.name)) ||
-    entries.some((it) => it.isDirectory() && holdsCode(path.join(dir, it.name)))
-  );
-};
-
-/** Patches of packages, as patch-package, pnpm and yarn keep them. */
-const patches = (projectDir: string): readonly string[] =>
-  ['patches', '.yarn/patches'].flatMap((folder) =>
-    listed(path.join(projectDir, folder))
-      .filter((it) => it.isFile() && it.name.endsWith('.patch'))
-      .map((it) => `${folder}/${it.name}`),
-  );
-
-/** What plugins of others read by themselves. */
-const settingsOfPlugins = (projectDir: string): readonly string[] => [
-  ...foldersAt(projectDir, 'config/sync'),
-  ...foldersAt(projectDir, 'src/extensions/*/config').flatMap((folder) =>
-    listed(path.join(projectDir, folder))
-      .filter((it) => it.isFile() && it.name.endsWith('.json'))
-      .map((it) => `${folder}/${it.name}`),
-  ),
-];
-
-/** A patch of Strapi may well be a guard, or mend one. */
-const kindBesides = (projectDir: string, file: string): CodeFile['kind'] => {
-  if (!isPatch.test(file)) return 'code';
-  const isOfStrapi =
-    /@strapi(?:\+|__|-(?!community\b))/.test(file) ||
-    /^(?:---|\+\+\+|diff) .*\/@strapi\//m.test(textOf(projectDir, file));
-  return isOfStrapi ? 'guard' : 'unused';
-};
-
-const isPatch = /\.patch$/;
-
-/**
- * Policies and middlewares, and what else may refuse a request or narrow what it finds: controllers, services, lifecycles, also those
- * that the index of the project or an extension of a plugin subscribes.
- */
-const mayGuardFile =
-  /^src\/(?:(?:api\/[^/]+\/)?(?:policies|middlewares)\/|api\/[^/]+\/(?:(?:controllers|services)\/|index\.|content-types\/[^/]+\/lifecycles\.)|extensions\/|index\.)/;
-/** What `strapi-server` of an extension imports: mostly its controllers and services. */
-const partOfExtension = /^src\/extensions\/(?:users-permissions|email|upload|i18n)\/(?!content-types\/)/;
-
-const kindWhereCodeRuns = (file: string, kind: CodeFile['kind'], environment: string): CodeFile['kind'] => {
-  const [config, selected = environment] = /^config\/(?:env\/([^/]+)\/)?[^/]+$/.exec(file) ?? [];
-  if (config !== undefined) return selected === environment ? 'config' : 'unused';
-  if (kind === 'default' || kind === 'router') return kind;
-  if (runs.test(file)) return 'run';
-  return isImported.test(file) ? 'unused' : kind;
-};
-
-/** What v4 does not load by itself either, and other files of the project may import. */
-const isImported =
-  /^src\/(?:functions|cron-tasks|api\/[^/]+\/content-types\/[^/]+|extensions\/(?:users-permissions|email|upload|i18n)\/content-types)\//;
-
-/** What `src/v4code` loads. Plugins of the project's own and those of others are not among it. */
-const runs =
-  /^src\/(?:api\/[^/]+\/(?:(?:routes|controllers|services|policies|middlewares)\/[^/]+|index\.[^/]+|content-types\/[^/]+\/lifecycles\.[^/]+)|policies\/[^/]+|middlewares\/[^/]+|index\.[^/]+|extensions\/(?:users-permissions|email|upload|i18n)\/strapi-server\.[^/]+)$/;
+export const isPatch = /\.patch$/;
+export const isRoute = /^src\/api\/[^/]+\/routes\//;
+/** A controller or service. */
+export const ofContentType = /^(src\/api\/[^/]+)\/(?:controllers|services)\/([^/]+)\.[^.]+$/;
 
 /** Whether anything of the project has to be loaded: files as v4 generates them do what the server does by itself. */
 export const needsCode = (code: readonly CodeFile[]): boolean => code.some((it) => it.kind === 'run');
@@ -374,78 +131,6 @@ export const needsCode = (code: readonly CodeFile[]): boolean => code.some((it) 
 /** Files that the configuration leaves out of what runs. */
 export const ignoredFiles = (code: readonly CodeFile[]): ReadonlySet<string> =>
   new Set(code.filter((it) => it.ignored).map((it) => it.file));
-
-/** Plugins in folders of the project run only if `config/plugins` names their folder; whatever its text may compute, it may name all. */
-const localPlugins = (
-  projectDir: string,
-): {
-  readonly places: readonly string[];
-  readonly isEnabled: (file: string) => boolean;
-  /** Whether it is a plugin's part of the admin panel. */
-  readonly isOfPanel: (file: string) => boolean;
-} => {
-  const texts = ['config/plugins', 'config/env/*/plugins']
-    .flatMap((place) => filesAt(projectDir, place.split('/')))
-    .map((file) => bare(textOf(projectDir, file)))
-    .join(' ');
-  const folders = resolvedIn(texts);
-  const isAny = /\breaddir|\$\{|__dirname/.test(texts);
-  return {
-    places: folders.filter((it) => !it.startsWith('..')).map((it) => `${it}/##`),
-    isEnabled: (file) => isAny || folders.some((it) => file.startsWith(`${it}/`)),
-    isOfPanel: (file) =>
-      /^src\/plugins\/[^/]+\/admin\//.test(file) || folders.some((it) => file.startsWith(`${it}/admin/`)),
-  };
-};
-
-/** Names of plugins that v4 has by the packages of the project or by `config/plugins`, and that do not run here. */
-const absentPlugins = (projectDir: string): ReadonlySet<string> => {
-  const texts = ['config/plugins', 'config/env/*/plugins']
-    .flatMap((place) => filesAt(projectDir, place.split('/')))
-    .map((file) => withoutComments(textOf(projectDir, file)));
-  const keys = texts.flatMap((text) => [...text.matchAll(keyOfPlugin)]);
-  const off = new Set(keys.flatMap(([, name = '', isOff]) => (isOff === undefined ? [] : [name])));
-  const on = keys.flatMap(([, name = '', isOff]) => (isOff === undefined ? [name] : []));
-  const names = new Set([...[...installedPlugins(projectDir)].filter((it) => !off.has(it)), ...on, ...ofCore]);
-  return new Set([...names].filter((it) => !servedPlugins.includes(it) && !harmless.includes(it)));
-};
-
-/** A key of an object, and what switches it off. */
-const keyOfPlugin = /(?<![\w$@/-])['"]?([\w@/-]+)['"]?\s*:\s*(false\b|\{\s*['"]?enabled['"]?\s*:\s*false\b)?/g;
-
-/** Whether a file that is not run and may add guards takes one from the files that it imports. */
-const importsGuard = (
-  projectDir: string,
-  { file, place, source }: { readonly file: string; readonly place: string; readonly source: string },
-): boolean => registers.test(place) && mayRestrict(projectDir, place, bare(withImported(projectDir, file, source)));
-
-/** What is called once, and may change the routes, controllers and middlewares of others. */
-const registers = /^src\/(?:extensions|plugins|index\.|api\/[^/]+\/index\.)/;
-
-/** What a text of code names by `resolve`, from the folder of the project. */
-const resolvedIn = (text: string): readonly string[] =>
-  [...text.matchAll(/\bresolve['"]? ?: ?['"`]\.?\/?([\w./-]+)['"`]/g)].map(([, place = '']) =>
-    path.posix.normalize(place).replace(/\/$/, ''),
-  );
-
-/** Whatever `config/middlewares` of any environment may name: `plugin::rest-cache.recv`, and places of `resolve`. */
-const namesOfMiddlewares = (projectDir: string): readonly string[] =>
-  ['config/middlewares', 'config/env/*/middlewares']
-    .flatMap((place) => filesAt(projectDir, place.split('/')))
-    .map((file) => bare(textOf(projectDir, file)))
-    .flatMap((text) => [
-      ...[...text.matchAll(/['"`]([\w-]+::[\w.-]+)['"`]/g)].map(([, name = '']) => name),
-      ...resolvedIn(text),
-    ]);
-
-/** The files of middlewares, global ones and those of routes, that are named by `resolve`: they may be anywhere. */
-const resolvedMiddlewares = (projectDir: string): readonly string[] =>
-  ['config/middlewares', 'config/env/*/middlewares', 'src/api/*/routes/#']
-    .flatMap((place) => filesAt(projectDir, place.split('/')))
-    .flatMap((file) => resolvedIn(bare(textOf(projectDir, file))))
-    .map((it) => it.replace(/\.[cm]?[jt]s$/, ''))
-    .filter((it) => !it.startsWith('..'))
-    .flatMap((it) => [it, `${it}/index`].flatMap((at) => filesAt(projectDir, at.split('/'))));
 
 /** A guard that the configuration does not list, so the start is refused. */
 export const isUnwatched = ({ kind, ignored }: CodeFile): boolean => kind === 'guard' && !ignored;
@@ -492,149 +177,17 @@ export const refuseGuards = (code: readonly CodeFile[], { runCode }: Pick<Config
 export const missedCode = (code: readonly CodeFile[]): readonly string[] =>
   code.filter((it) => (it.kind === 'guard' || it.kind === 'code') && !it.ignored).map((it) => it.file);
 
-/** The actions of each type that its routers do not serve, by uid, as far as their texts show it. Routers that the configuration lists have no effect. */
-export const unservedActions = (
-  projectDir: string,
-  code: readonly CodeFile[],
-): ReadonlyMap<string, readonly CoreAction[]> => {
+/** The actions of each type that its routers do not serve, by uid. Routers that the configuration lists have no effect. */
+export const unservedActions = (code: readonly CodeFile[]): ReadonlyMap<string, readonly CoreAction[]> => {
   const unserved = new Map<string, readonly CoreAction[]>();
-  for (const { file } of code.filter(
-    (it) => isRoute.test(it.file) && (it.kind === 'router' || it.kind === 'run') && !it.ignored,
-  )) {
-    const router = coreRouter(bare(textOf(projectDir, file)));
+  for (const { router, ignored } of code) {
+    if (!router || ignored) continue;
     // what one of several routers serves is served
-    if (router)
-      unserved.set(
-        router.uid,
-        router.unserved.filter((it) => unserved.get(router.uid)?.includes(it) !== false),
-      );
+    const others = unserved.get(router.uid);
+    unserved.set(
+      router.uid,
+      router.unserved.filter((it) => others?.includes(it) !== false),
+    );
   }
   return unserved;
 };
-
-// ---- finding files
-
-/** Where v4 looks for code. `*`: any folder; `#`: any code file; `##`: any code file at any depth; otherwise a name without extension. */
-const places: readonly string[] = [
-  ...['controllers', 'routes', 'services', 'policies', 'middlewares', 'config'].map((it) => `src/api/*/${it}/#`),
-  'src/api/*/index',
-  'src/api/*/content-types/*/#',
-  'src/extensions/*/strapi-server',
-  'src/extensions/*/content-types/*/#',
-  'src/index',
-  'src/middlewares/#',
-  'src/policies/#',
-  'src/plugins/*/##',
-  'src/functions/##',
-  'src/cron-tasks/##',
-  'config/#',
-  'config/env/*/#',
-  'database/migrations/#',
-];
-
-// ---- classifying by text
-
-const kindOf = (projectDir: string, file: string, source: string): CodeFile['kind'] => {
-  const text = bare(source);
-  if (defaults.some(([where, form]) => where.test(file) && form.test(text))) return 'default';
-  if (isRoute.test(file) && coreRouter(text)) return 'router';
-  return mayRestrict(projectDir, file, text) ? 'guard' : 'code';
-};
-
-const isRoute = /^src\/api\/[^/]+\/routes\//;
-/** A controller or service. */
-const ofContentType = /^(src\/api\/[^/]+)\/(?:controllers|services)\/([^/]+)\.[^.]+$/;
-
-const mayRestrict = (projectDir: string, file: string, text: string): boolean => {
-  if (isRoute.test(file)) return mayGuard(text);
-  const [, api = '', name = ''] = ofContentType.exec(file) ?? [];
-  if (name === '')
-    return (
-      changesRoutes(file, text) ||
-      addsMiddlewares(file, text) ||
-      replacesController(file, text) ||
-      changesReads(file, text)
-    );
-  // others belong to no content type, so only routes of their own lead to them, and those are not served
-  const belongsToType =
-    /createCore(?:Controller|Service)\b/.test(text) || fs.existsSync(path.join(projectDir, api, 'content-types', name));
-  return belongsToType && replacesAction(text);
-};
-
-const coreRouter = (text: string): CoreRouter | null => {
-  const match = routerFile.exec(text);
-  return match && readRouter(match);
-};
-
-/** Extensions, plugins and the project's index may add routes with guards, or guards to the routes of others. */
-const changesRoutes = (file: string, text: string): boolean =>
-  registers.test(file) &&
-  /\broutes?\b/.test(`${file} ${text}`) &&
-  /\b(?:policies|middlewares|auth)\b['"]? ?[:=.]/.test(text.replace(noGuards, ' '));
-
-/** As v4 generates them: empty lists, and parts of a plugin by their names, which its own routes alone ask. */
-const noGuards =
-  /(?<![\w$])(['"]?)(?:(?:policies|middlewares)\1 ?(?::|=) ?(?:\[ ?\]|\{ ?\}|require\( ?['"]\.\/[\w./-]+['"] ?\)|(?:policies|middlewares)\b)|auth\1 ?: ?false\b)/g;
-
-/** Middlewares of a project see every request, and may refuse it. */
-const addsMiddlewares = (file: string, text: string): boolean =>
-  /^config\/(?:env\/[^/]+\/)?middlewares\./.test(file)
-    ? /(['"])(?!strapi::)[\w-]+::|\bresolve\b|\brequire\b|\bimport\b/.test(text)
-    : registers.test(file) && guardsOthers(text);
-
-/** `plugin.controllers.user.find = …` */
-const replacesController = (file: string, text: string): boolean =>
-  registers.test(file) && !file.startsWith('src/plugins/') && replacesControllers(text);
-
-/** Lifecycles of reads and decorations of the entity service may narrow every query, or empty its results. */
-const changesReads = (file: string, text: string): boolean => file.startsWith('src/') && changesReadsBy(text);
-
-/** Removes comments, and collapses white space. */
-const bare = (source: string): string =>
-  withoutComments(source)
-    .replace(/(['"])use strict\1;?/, ' ')
-    .replace(/\s+/g, ' ')
-    .trim();
-
-/**
- * Errs on the side of a guard: empty lists are not guards, but any other mention is one, as is a definition from
- * elsewhere, which may contain one.
- */
-const mayGuard = (text: string): boolean => {
-  const rest = text.replace(/(?<![\w$])(['"]?)(?:policies|middlewares)\1 ?: ?\[ ?\]/g, ' ');
-  const own = rest
-    .replace(/\b(?:const|let|var) \{[^}]*\} ?= ?require\( ?['"]@strapi\/strapi['"] ?\)(?: ?\. ?factories)?/g, ' ')
-    .replace(/\bimport (?:type )?\{[^}]*\} from ['"]@strapi\/strapi['"]/g, ' ');
-  const mentions = /policies|middlewares|\bauth\b|\b(?:only|except)['"]? ?[:,}]|\\[ux]/.test(own);
-  // spread, loaded, listed by name, or options by name
-  const comesFromElsewhere =
-    /\.\.\.|\brequire\b|\bimport\b|\[ ?(?!\{|\]|['"])[\w$]|createCoreRouter\([^,)]*, ?[^{)\s]/.test(own);
-  return mentions || comesFromElsewhere;
-};
-
-const named = String.raw`(?:const|let|var) \{ ?(?:createCore(?:Controller|Router|Service)|factories) ?\} ?= ?require\( ?['"]@strapi\/strapi['"] ?\)(?: ?\. ?factories)? ?;? ?`;
-const imported = String.raw`import (?:\{ ?factories ?\}|\* as strapi|strapi) from ['"]@strapi\/strapi['"] ?;? ?`;
-const made = String.raw`(?:factories ?\. ?)?createCore(?:Controller|Router|Service)\( ?['"][\w:.-]+['"](?: as any)? ?,? ?\) ?;?`;
-const bodyless = String.raw`(?:async )?(?:register|bootstrap) ?(?::? ?(?:async )?(?:function ?)?)\([^()]*\)(?: ?: ?\w+)?(?: ?=>)? ?\{ ?\} ?,? ?`;
-
-const routerFile = new RegExp(`^(?:${named}|${imported})(?:module\\.exports ?=|export default) ?${routerCall}$`);
-
-/** The output of v4's generator, by path. */
-const defaults: readonly (readonly [RegExp, RegExp])[] = [
-  [
-    /^src\/api\/[^/]+\/(?:controllers|routes|services)\//,
-    new RegExp(`^(?:${named}|${imported})(?:module\\.exports ?=|export default) ?${made}$`),
-  ],
-  [/^src\/index\./, new RegExp(`^(?:module\\.exports ?=|export default) ?\\{ ?(?:${bodyless})*\\} ?;?$`)],
-  // belongs to the admin panel
-  [/^config\/(?:env\/[^/]+\/)?admin\./, /(?:)/],
-  // only v4's built-in middlewares
-  [
-    /^config\/(?:env\/[^/]+\/)?middlewares\./,
-    /^(?:module\.exports ?=|export default) ?\[ ?(?:['"]strapi::[\w-]+['"] ?,? ?)*\] ?;?$/,
-  ],
-  [
-    /^config\/(?:env\/[^/]+\/)?plugins\./,
-    /^(?:module\.exports ?=|export default) ?(?:\(\) ?=> ?\(\{ ?\}\)|\{ ?\}) ?;?$/,
-  ],
-];

@@ -14,7 +14,9 @@ import {
   withVariables,
 } from '../config.js';
 import { StartFault } from '../start-fault.js';
-import { type CodeFile, findCode, ignoredFiles, needsCode } from './code.js';
+import { type CodeFile, ignoredFiles, needsCode } from './code.js';
+import type { FindOptions } from './find-code.js';
+import { holdsCode } from './places.js';
 import { findPackages } from './plugins.js';
 import {
   asksOrigin,
@@ -83,10 +85,18 @@ export interface Setup {
 export const readSetup = async (dir: string): Promise<Setup> => {
   const found = await readConfig(dir);
   const variables = readVariables(dir, outsideVariables());
-  const code = findCode(dir, { ...found.config.project, environment: variables.NODE_ENV });
+  const code = await codeOf(dir, { ...found.config.project, environment: variables.NODE_ENV });
   const v4 = await openV4(dir, found, code, variables);
   const env = readEnvironment(dir, outsideVariables(), v4.settings);
   return { config: withV4Settings(found, v4.settings), env, code, v4 };
+};
+
+/** The parser is loaded for projects that have code. */
+const codeOf = async (dir: string, options: FindOptions): Promise<readonly CodeFile[]> => {
+  const isNamed = options.ignoreCode.length + options.acceptCode.length > 0;
+  if (!isNamed && !holdsCode(dir)) return [];
+  const { findCode } = await import('./find-code.js');
+  return findCode(dir, options);
 };
 
 /** Refuses the start if a setting that is not supported would be missed as a guard. */

@@ -1,8 +1,24 @@
-/** Reads what the routers, controllers and services of v4's factories change about the content API, from their text. */
+/** What the routers, controllers and services of v4's factories change about the content API. */
+import type { CallExpression, Node, ObjectExpression, Property } from 'estree';
+import {
+  bareNode,
+  eachNode,
+  exportedBy,
+  importedIn,
+  keyOf,
+  memberIn,
+  nameOfCallee,
+  type Syntax,
+  someNode,
+  textOfNode,
+  valueOfName,
+} from './syntax.js';
 
 /** The actions of v4's content API. */
 export const coreActions = ['find', 'findOne', 'create', 'update', 'delete'] as const;
 export type CoreAction = (typeof coreActions)[number];
+
+const isAction = (name: string | null): boolean => coreActions.some((it) => it === name);
 
 /** A core router, as `createCoreRouter(uid, { only, except })` makes it. */
 export interface CoreRouter {
@@ -11,23 +27,117 @@ export interface CoreRouter {
   readonly unserved: readonly CoreAction[];
 }
 
-const list = String.raw`\[ ?(?:['"]\w+['"] ?,? ?)*\]`;
-const option = String.raw`(?<quote>['"]?)(?:(?:only|except)\k<quote> ?: ?${list}|prefix\k<quote> ?: ?(?:''|"")|config\k<quote> ?: ?\{ ?\})`;
+/** What a file exports, if it does nothing else but import v4's factories. */
+const soleExport = (syntax: Syntax): Node | null => {
+  const others = syntax.program.body.filter((it) => !importsFactories(it, syntax));
+  return others.length === 1 ? exportedBy(syntax) : null;
+};
 
-/** The call with its options: literal lists only; `prefix` and `config` must be empty. */
-export const routerCall = String.raw`(?:factories ?\. ?)?createCoreRouter\( ?['"](?<uid>[\w:.-]+)['"](?: as any)? ?, ?\{ ?(?<options>(?:${option} ?,? ?)+)\} ?,? ?\) ?;?`;
+/** `'use strict'` is of no effect either. */
+const importsFactories = (statement: Node, syntax: Syntax): boolean => {
+  if (statement.type === 'ImportDeclaration') return statement.source.value === '@strapi/strapi';
+  if (statement.type === 'ExpressionStatement') return 'directive' in statement && statement.directive !== undefined;
+  return (
+    statement.type === 'VariableDeclaration' &&
+    statement.declarations.every(({ init }) => {
+      const from = init?.type === 'MemberExpression' ? init.object : init;
+      return from != null && importedIn(from, syntax) === '@strapi/strapi';
+    })
+  );
+};
 
-/** @param match of an expression that contains `routerCall`. */
-export const readRouter = ({ groups }: RegExpExecArray): CoreRouter => {
-  const { uid = '', options = '' } = groups ?? {};
-  const named = (name: string): readonly string[] | null => {
-    const [, names] = new RegExp(String.raw`\b${name}['"]? ?: ?\[([^\]]*)\]`).exec(options) ?? [];
-    return names === undefined ? null : [...names.matchAll(/\w+/g)].map(([it]) => it);
-  };
-  const [only, except] = [named('only'), named('except')];
+/** A call of v4's factories. */
+const factoryCall = (node: Node | null, syntax: Syntax): CallExpression | null =>
+  node?.type === 'CallExpression' &&
+  /^createCore(?:Controller|Router|Service)$/.test(nameOfCallee(node.callee, syntax) ?? '')
+    ? node
+    : null;
+
+// ---- as v4's generator writes it
+
+/** Nothing is lost without such a file. @param file its place in the project. */
+export const isAsGenerated = (file: string, syntax: Syntax): boolean =>
+  generated.find(([place]) => place.test(file))?.[1](syntax) ?? false;
+
+const generated: readonly (readonly [RegExp, (syntax: Syntax) => boolean])[] = [
+  [
+    /^src\/api\/[^/]+\/(?:controllers|routes|services)\//,
+    (syntax) => {
+      const given = factoryCall(soleExport(syntax), syntax)?.arguments;
+      return given?.length === 1 && textOfNode(given[0]!, syntax) !== null;
+    },
+  ],
+  [
+    /^src\/index\./,
+    (syntax) => {
+      const exported = soleExport(syntax);
+      return exported?.type === 'ObjectExpression' && exported.properties.every((it) => isEmptyStep(it, syntax));
+    },
+  ],
+  // belongs to the admin panel
+  [/^config\/(?:env\/[^/]+\/)?admin\./, () => true],
+  // only v4's built-in middlewares
+  [
+    /^config\/(?:env\/[^/]+\/)?middlewares\./,
+    (syntax) => {
+      const exported = soleExport(syntax);
+      return (
+        exported?.type === 'ArrayExpression' &&
+        exported.elements.every((it) => it !== null && /^strapi::[\w-]+$/.test(textOfNode(it, syntax) ?? ''))
+      );
+    },
+  ],
+  [
+    /^config\/(?:env\/[^/]+\/)?plugins\./,
+    (syntax) => {
+      const exported = soleExport(syntax);
+      const made = exported?.type === 'ArrowFunctionExpression' ? exported.body : exported;
+      return made?.type === 'ObjectExpression' && made.properties.length === 0;
+    },
+  ],
+];
+
+/** `register() {}` */
+const isEmptyStep = (member: ObjectExpression['properties'][number], syntax: Syntax): boolean => {
+  if (member.type !== 'Property') return false;
+  const { key, computed, value } = member;
+  const body = isFunction(value) ? value.body : null;
+  return (
+    ['register', 'bootstrap'].includes(keyOf(key, computed, syntax) ?? '') &&
+    body?.type === 'BlockStatement' &&
+    body.body.length === 0
+  );
+};
+
+const isFunction = (node: Node) => node.type === 'FunctionExpression' || node.type === 'ArrowFunctionExpression';
+
+// ---- routers
+
+/** Of a file that is a core router and nothing else, with lists of names alone; `prefix` and `config` are empty. */
+export const coreRouterOf = (syntax: Syntax): CoreRouter | null => {
+  const [first, options, ...others] = factoryCall(soleExport(syntax), syntax)?.arguments ?? [];
+  const uid = first ? textOfNode(first, syntax) : null;
+  if (uid === null || options?.type !== 'ObjectExpression' || others.length > 0) return null;
+  const named = new Map<string, readonly string[]>();
+  for (const it of options.properties) {
+    const names = it.type === 'Property' ? namesOfOption(it, syntax) : null;
+    if (names === null) return null;
+    named.set(...names);
+  }
+  if (named.size === 0) return null;
   const isServed = (action: CoreAction): boolean =>
-    (only === null || only.includes(action)) && except?.includes(action) !== true;
+    (named.get('only')?.includes(action) ?? true) && named.get('except')?.includes(action) !== true;
   return { uid, unserved: coreActions.filter((it) => !isServed(it)) };
+};
+
+/** Null for what is none, or has a value that decides about requests. */
+const namesOfOption = ({ key, computed, value }: Property, syntax: Syntax): [string, readonly string[]] | null => {
+  const name = keyOf(key, computed, syntax) ?? '';
+  if (name === 'prefix') return textOfNode(value, syntax) === '' ? [name, []] : null;
+  if (name === 'config') return value.type === 'ObjectExpression' && value.properties.length === 0 ? [name, []] : null;
+  if ((name !== 'only' && name !== 'except') || value.type !== 'ArrayExpression') return null;
+  const names = value.elements.map((it) => (it?.type === 'Literal' ? textOfNode(it, syntax) : null));
+  return names.includes(null) ? null : [name, names as string[]];
 };
 
 /** A route that a project declares itself. */
@@ -44,79 +154,117 @@ export interface DeclaredRoute {
   readonly isOpen: boolean;
 }
 
-/** Objects with a method and a path, in any order of their keys. */
-export const readRoutes = (text: string): readonly DeclaredRoute[] =>
-  objectsIn(text).flatMap(({ own, whole }) => {
-    const [method, path] = [textAt('method', own), textAt('path', own)];
-    if (method === null || path === null) return [];
-    const isOpen = opens.test(whole);
-    const guards = ['policies', 'middlewares', 'auth'].filter(
-      (it) => !(it === 'auth' && isOpen) && new RegExp(String.raw`\b${it}['"]? ?:(?! ?\[ ?\])`).test(whole),
+/** Objects with a method and a path. */
+export const routesIn = (syntax: Syntax): readonly DeclaredRoute[] => {
+  const routes: DeclaredRoute[] = [];
+  eachNode(syntax.program, (node) => {
+    if (node.type !== 'ObjectExpression') return;
+    const textAt = (name: string): string | null => {
+      const value = memberIn(node, name, syntax)?.value;
+      return value ? textOfNode(value, syntax) : null;
+    };
+    const [method, path] = [textAt('method'), textAt('path')];
+    if (method === null || path === null) return;
+    const isOpen = someNode(node, (it) => opens(it, syntax));
+    const guards = guardNames.filter(
+      (name) =>
+        !(name === 'auth' && isOpen) &&
+        someNode(
+          node,
+          (it) => it.type === 'Property' && keyOf(it.key, it.computed, syntax) === name && !isEmptyList(it.value),
+        ),
     );
-    return [{ method: method.toUpperCase(), path, handler: textAt('handler', own), guards, isOpen }];
+    routes.push({ method: method.toUpperCase(), path, handler: textAt('handler'), guards, isOpen });
   });
-
-const opens = /\bauth['"]? ?: ?false\b/;
-
-/** Permissions that nobody is asked for, because core routers give their actions `auth: false`. */
-export const readOpenActions = (text: string): readonly string[] =>
-  text.split(/(?=\bcreateCoreRouter\()/).flatMap((call) => {
-    const [, uid] = /^createCoreRouter\( ?['"]([\w:.-]+)['"]/.exec(call) ?? [];
-    if (uid === undefined) return [];
-    const open = objectsIn(call).filter(({ key, own }) => coreActions.some((it) => it === key) && opens.test(own));
-    return open.map(({ key }) => `${uid}.${key}`);
-  });
-
-interface ObjectText {
-  /** The key before it; null if it is no value of one. */
-  readonly key: string | null;
-  /** What is between its braces, without the objects inside. */
-  readonly own: string;
-  readonly whole: string;
-}
-
-/** Whatever is between braces, in the order of their beginnings. */
-const objectsIn = (text: string): readonly ObjectText[] => {
-  const open: { readonly at: number; readonly key: string | null; own: string }[] = [];
-  const found: (ObjectText & { readonly at: number })[] = [];
-  let last = 0;
-  for (const { 0: token, index } of text.matchAll(/'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`|[{}]/g)) {
-    if (token !== '{' && token !== '}') continue;
-    const before = text.slice(last, index);
-    const inner = open.at(-1);
-    if (inner) inner.own += before;
-    last = index + 1;
-    if (token === '{') {
-      const [, key = null] = /([\w$-]+)['"]? ?: ?$/.exec(before) ?? [];
-      open.push({ at: last, key, own: '' });
-    } else {
-      const it = open.pop();
-      if (it) found.push({ ...it, whole: text.slice(it.at, index) });
-    }
-  }
-  return found.sort((a, b) => a.at - b.at);
+  return routes;
 };
 
-const textAt = (key: string, text: string): string | null =>
-  new RegExp(String.raw`(?<![\w$.-])['"]?${key}['"]? ?: ?(['"\`])(.*?)\1`).exec(text)?.[2]?.replace(/\\(.)/g, '$1') ??
-  null;
+/** What guards a route. */
+export const guardNames = ['policies', 'middlewares', 'auth'] as const;
 
-const action = `(?:${coreActions.join('|')})`;
-/** Ways to define a member with the name of a core action, or members that the text does not show. */
-const replacements: readonly RegExp[] = [
-  // find(ctx) { }
-  new RegExp(String.raw`(?<![\w$.])${action} ?\([^()]*\) ?(?::[^={]+)?\{`),
-  // find: async (ctx) => …, 'find': find
-  new RegExp(String.raw`(?<![\w$.?])(['"]?)${action}\1 ?: ?(?:\(|(?!(?:true|false|null|undefined)\b)[A-Za-z_$])`),
-  // ['find'](ctx) { }, controller.find = …, controller['find'] = …
-  new RegExp(String.raw`\[ ?['"]${action}['"] ?\] ?(?:\(|:|=(?!=))|\.${action} ?=(?![=>])`),
-  // { find, findOne }
-  new RegExp(`[{,] ?${action} ?(?=[,}])`),
-  // createCoreController(uid, base), … => ({ ...base }), module.exports = require('../base')
-  /createCore(?:Controller|Service)\([^,)]*, ?(?!async\b|function\b|[\w$]+ ?=>)[A-Za-z_$]/,
-  /(?:=> ?\(|createCore(?:Controller|Service)\([^,)]*,) ?\{ ?\.\.\./,
-  /(?:module\.exports ?=|export default) ?require\b/,
-];
+export const isEmptyList = (node: Node): boolean => node.type === 'ArrayExpression' && node.elements.length === 0;
+
+/** `auth: false` */
+const opens = (node: Node, syntax: Syntax): boolean =>
+  node.type === 'Property' &&
+  keyOf(node.key, node.computed, syntax) === 'auth' &&
+  node.value.type === 'Literal' &&
+  node.value.value === false;
+
+/** Permissions that nobody is asked for, because core routers give their actions `auth: false`. */
+export const openActionsIn = (syntax: Syntax): readonly string[] => {
+  const found: string[] = [];
+  eachNode(syntax.program, (call) => {
+    if (call.type !== 'CallExpression' || nameOfCallee(call.callee, syntax) !== 'createCoreRouter') return;
+    const [first, options] = call.arguments;
+    const uid = first ? textOfNode(first, syntax) : null;
+    if (uid === null || !options) return;
+    eachNode(options, (it) => {
+      if (it.type !== 'Property' || it.value.type !== 'ObjectExpression') return;
+      const name = keyOf(it.key, it.computed, syntax);
+      if (isAction(name) && it.value.properties.some((option) => opens(option, syntax))) found.push(`${uid}.${name}`);
+    });
+  });
+  return found;
+};
+
+// ---- controllers and services
+
+/** Whether a file makes a core controller or service, or names what does. */
+export const usesFactory = (syntax: Syntax): boolean =>
+  someNode(syntax.program, (it) => it.type === 'Identifier' && /^createCore(?:Controller|Service)$/.test(it.name));
 
 /** Whether a controller or service may replace an action. Errs on the side of yes. */
-export const replacesAction = (text: string): boolean => replacements.some((it) => it.test(text));
+export const replacesAction = (syntax: Syntax): boolean =>
+  someNode(syntax.program, (it) => definesAction(it, syntax)) || hasUnknownMembers(syntax);
+
+/** A member with the name of a core action that may be a function. */
+const definesAction = (node: Node, syntax: Syntax): boolean => {
+  switch (node.type) {
+    case 'Property':
+      return isAction(keyOf(node.key, node.computed, syntax)) && mayBeFunction(node.value);
+    case 'MethodDefinition':
+    case 'PropertyDefinition':
+      return isAction(keyOf(node.key, node.computed, syntax));
+    case 'FunctionDeclaration':
+      return isAction(node.id?.name ?? null);
+    case 'AssignmentExpression':
+      return node.left.type === 'MemberExpression' && isAction(keyOf(node.left.property, node.left.computed, syntax));
+    default:
+      return false;
+  }
+};
+
+const mayBeFunction = (given: Node): boolean => {
+  const { type } = bareNode(given);
+  return !['Literal', 'TemplateLiteral', 'ObjectExpression', 'ArrayExpression', 'ObjectPattern'].includes(type);
+};
+
+/** `createCoreController(uid, base)`, `() => ({ ...base })`, `module.exports = require('../base')` */
+const hasUnknownMembers = (syntax: Syntax): boolean => {
+  const exported = exportedBy(syntax);
+  const call = factoryCall(exported, syntax);
+  const given = call ? call.arguments[1] : exported;
+  if (!given) return false;
+  const node = bareNode(given);
+  const value = node.type === 'Identifier' ? valueOfName(node, syntax) : node;
+  if (value === null) return true;
+  if (isFunction(value)) return returnedBy(value).some((it) => isUnknown(it, syntax));
+  return isUnknown(value, syntax);
+};
+
+const returnedBy = ({
+  body,
+}: Extract<Node, { type: 'FunctionExpression' | 'ArrowFunctionExpression' }>): readonly Node[] =>
+  body.type === 'BlockStatement'
+    ? body.body.flatMap((it) => (it.type === 'ReturnStatement' && it.argument ? [it.argument] : []))
+    : [body];
+
+const isUnknown = (given: Node, syntax: Syntax): boolean => {
+  const node = bareNode(given);
+  const value = node.type === 'Identifier' ? valueOfName(node, syntax) : node;
+  if (value?.type !== 'ObjectExpression') return value === null || value.type === 'CallExpression';
+  return value.properties.some(
+    (it) => it.type === 'SpreadElement' || (it.computed && keyOf(it.key, true, syntax) === null),
+  );
+};
