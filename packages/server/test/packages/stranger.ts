@@ -151,10 +151,14 @@ const makeProject = async (dir: string, { run }: Shell): Promise<void> => {
 
 const useProject = async (dir: string, shell: Shell): Promise<void> => {
   const project = path.join(dir, 'blog');
+  for (const [file, source] of Object.entries(ownCode)) {
+    fs.mkdirSync(path.dirname(path.join(project, file)), { recursive: true });
+    fs.writeFileSync(path.join(project, file), source);
+  }
   const served = await serve(project, ['start'], shell);
   try {
     const { url } = served;
-    for (const it of ['/api/posts', '/api/posts/1?populate=*', '/api/reference', '/api/openapi.json'])
+    for (const it of ['/api/posts', '/api/posts/1?populate=*', '/api/reference', '/api/openapi.json', '/api/greeting'])
       assert.equal((await fetch(`${url}${it}`)).status, 200, it);
     const { run } = shell;
     assert.match(await run(project, ['npm', 'run', 'check']), /Model and database agree/);
@@ -171,6 +175,17 @@ const useProject = async (dir: string, shell: Shell): Promise<void> => {
   } finally {
     await served.stop();
   }
+};
+
+/** As a project of v4 may have it. */
+const ownCode: Readonly<Record<string, string>> = {
+  'src/api/greeting/routes/greeting.js': `module.exports = { routes: [
+  { method: 'GET', path: '/greeting', handler: 'greeting.greet', config: { auth: false, policies: ['is-kind'] } },
+] };`,
+  'src/api/greeting/controllers/greeting.js': `module.exports = ({ strapi: app }) => ({
+  async greet() { return { posts: await app.db.query('api::post.post').count() }; },
+});`,
+  'src/api/greeting/policies/is-kind.js': 'module.exports = async (ctx) => ctx.request.method === "GET";',
 };
 
 /** An attribute that is added to a schema file is served without a new start. */

@@ -5,7 +5,8 @@ import type { Path } from './paths.js';
 
 /** `strapi.plugin('upload').service('upload').replace`; null for what is no service, or is here. */
 export const absentServiceAt = (path: Path): string | null => {
-  const groups = spellings.map((it) => it.exec(path)?.groups).find((it) => it !== undefined);
+  const called = byCalls(path);
+  const groups = spellings.map((it) => it.exec(called)?.groups).find((it) => it !== undefined);
   if (!groups) return null;
   const { plugin, name = '', method } = groups;
   const described = nameOf(plugin, name);
@@ -26,13 +27,12 @@ const nameOf = (plugin: string | undefined, name: string): string => {
   return `strapi.admin.services${/^\w+$/.test(name) ? `.${name}` : `['${name}']`}`;
 };
 
-/** A member of an object, or what a call is given: `s.NAME`, `('NAME')`. */
-const named = (called: string, form: string): string => String.raw`\.${called}(?:\('${form}'\)|s\.${form})`;
-const part = '[\\w-]+';
-const method = '(?:\\.(?<method>[\\w$]+))?';
+/** `strapi.plugins.upload.services.upload` says as much as the calls of `plugin` and `service`. */
+const byCalls = (path: Path): Path =>
+  path.replaceAll(/\.(plugin|service)s\.((?:plugin::[\w-]+\.|admin::)?[\w-]+)/g, ".$1('$2')");
 
 const spellings: readonly RegExp[] = [
-  named('plugin', `(?<plugin>${part})`) + named('service', `(?<name>${part})`),
-  named('service', `(?:plugin::(?<plugin>${part})\\.|admin::)(?<name>${part})`),
-  `\\.admin\\.services\\.(?<name>${part})`,
-].map((it) => new RegExp(`^strapi${it}${method}$`));
+  /^strapi\.plugin\('(?<plugin>[\w-]+)'\)\.service\('(?<name>[\w-]+)'\)(?:\.(?<method>[\w$]+))?$/,
+  /^strapi\.service\('(?:plugin::(?<plugin>[\w-]+)\.|admin::)(?<name>[\w-]+)'\)(?:\.(?<method>[\w$]+))?$/,
+  /^strapi\.admin\.service\('(?<name>[\w-]+)'\)(?:\.(?<method>[\w$]+))?$/,
+];
