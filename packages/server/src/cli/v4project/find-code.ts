@@ -31,18 +31,18 @@ export const declaredRoutes = (
 ): readonly (DeclaredRoute & { readonly file: string })[] =>
   code
     .filter(({ file }) => isRoute.test(file))
-    .flatMap(({ file }) =>
-      [syntaxIn(projectDir, file) ?? []]
-        .flat()
-        .flatMap(routesIn)
-        .map((it) => ({ ...it, file })),
-    );
+    .flatMap(({ file }) => readIn(projectDir, file, routesIn).map((it) => ({ ...it, file })));
 
 /** Actions of the content API that code which runs opens to everybody, as far as its syntax shows them. */
 export const openActions = (projectDir: string, code: readonly CodeFile[]): readonly string[] =>
   code
     .filter(({ file, kind }) => kind === 'run' && isRoute.test(file))
-    .flatMap(({ file }) => [syntaxIn(projectDir, file) ?? []].flat().flatMap(openActionsIn));
+    .flatMap(({ file }) => readIn(projectDir, file, openActionsIn));
+
+const readIn = <T>(projectDir: string, file: string, read: (syntax: Syntax) => readonly T[]): readonly T[] => {
+  const syntax = syntaxIn(projectDir, file);
+  return syntax === null ? [] : read(syntax);
+};
 
 export interface FindOptions extends Pick<Config['project'], 'ignoreCode' | 'acceptCode'> {
   /** Whether the server runs what it can. */
