@@ -8,7 +8,8 @@ import { operandKind } from '../query/operators.js';
 import { boundsOf, otherPage } from '../query/page.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { DbValue } from '../sql/dialect.js';
-import { operandsOf, type ReadPlan } from './plan.js';
+import type { ReadPlan } from './plan.js';
+import { operandsOf } from './plan-conditions.js';
 
 /** Whether every blank of a template is nothing but a value of the plan. */
 export const isFillable = ({ blanks }: ReadPlan, texts: readonly string[]): boolean => {

@@ -16,7 +16,8 @@ import type { Answer } from './answer.js';
 import { all, column, condition, fixedConditions, guardExpensive, guardSome, tableAs, visible } from './conditions.js';
 import { tellsVersion } from './etag.js';
 import { type CompiledWindow, execute, type WindowOutcome } from './execute.js';
-import { planWindow, rootOf, type WindowPlan } from './plan.js';
+import { rootOf } from './plan.js';
+import { planWindow, type WindowPlan } from './planner.js';
 import { compileRead, entriesShape } from './statements.js';
 
 export interface WindowRequest {

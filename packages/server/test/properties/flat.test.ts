@@ -9,7 +9,7 @@ import { textQuery } from '../../src/query/brackets.js';
 import { resolveQuery } from '../../src/query/resolve.js';
 import { assemble } from '../../src/read/assemble.js';
 import { newReader } from '../../src/read/find.js';
-import { planRead } from '../../src/read/plan.js';
+import { planRead } from '../../src/read/planner.js';
 import { runRead } from '../../src/read/run.js';
 import { compileRead } from '../../src/read/statements.js';
 import { newRandom, seedOfRun } from '../oracle/random.js';

@@ -9,7 +9,7 @@ import { textQuery } from '../../src/query/brackets.js';
 import { type ResolveContext, resolveQuery } from '../../src/query/resolve.js';
 import { execute } from '../../src/read/execute.js';
 import { newReader } from '../../src/read/find.js';
-import { planRead } from '../../src/read/plan.js';
+import { planRead } from '../../src/read/planner.js';
 import { compileRead } from '../../src/read/statements.js';
 import { useLimits } from '../world/limits.js';
 import { newSmallWorld, relation, type SmallProject, type SmallWorld } from '../world/small.js';
