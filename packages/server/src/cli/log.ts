@@ -1,6 +1,7 @@
 /** The log: JSON lines, or readable text on a terminal. */
 import os from 'node:os';
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { loggable } from '../http/faults.js';
 import type { Environment } from './config.js';
 
 /** What is said before the first request. */
@@ -12,7 +13,7 @@ export const newLogger = async (
   worker?: number,
 ): Promise<Logger> => {
   const base = { pid: process.pid, hostname: os.hostname(), ...(worker === undefined ? {} : { worker }) };
-  const options = { level, base, redact: ['req.headers.authorization'] };
+  const options = { level, base, redact: ['req.headers.authorization'], serializers: { err: loggable } };
   if (!process.stdout.isTTY) return pino(options, toStdout());
   const { default: pretty } = await import('pino-pretty');
   // synchronous, to keep the order with direct writes to the terminal
