@@ -275,6 +275,20 @@ describe('the supervisor', () => {
     expect(said()).not.toContain('Error');
   });
 
+  it('told to stop while they are replaced, and are to be replaced again, begins nothing more', async () => {
+    const { child, exited, logged, lines } = await serve();
+    child.kill('SIGHUP');
+    await logged(/^SIGHUP/);
+    child.kill('SIGHUP');
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+    expect(
+      lines()
+        .filter((it) => it.msg.startsWith('SIG'))
+        .map((it) => it.msg.slice(0, 7)),
+    ).toEqual(['SIGHUP:', 'SIGTERM']);
+  });
+
   it('refuses SQLite, which one process serves, and other counts', async () => {
     const one = await runSupervised(dir, { DATABASE_CLIENT: 'sqlite' });
     expect(await one.exited).toEqual([2, null]);
