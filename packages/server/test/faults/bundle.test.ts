@@ -12,7 +12,7 @@ import { contentType, typeFile, writeFiles } from '../world/schemas.js';
 const root = path.join(import.meta.dirname, '../..');
 
 interface Fault {
-  readonly err?: { readonly message: string; readonly stack: string };
+  readonly err?: { readonly type: string; readonly message: string; readonly stack: string };
 }
 
 it("a fault's stack trace in the log names the lines of the sources, and the project's own files as they are", async () => {
@@ -46,7 +46,9 @@ it("a fault's stack trace in the log names the lines of the sources, and the pro
   const faultOf = (message: RegExp) =>
     until((line) => {
       const parsed = JSON.parse(line) as Fault;
-      return parsed.err && message.test(parsed.err.message) ? parsed.err.stack : undefined;
+      if (!parsed.err || !message.test(parsed.err.message)) return undefined;
+      expect(parsed.err.type).toMatch(/Error$/);
+      return parsed.err.stack;
     });
   try {
     await until((line) => (line.includes('"serving ') ? true : undefined));
