@@ -28,12 +28,12 @@ afterEach(async () => {
 });
 
 const allServe = /^2 workers serve/;
-const run = async (env: Readonly<Record<string, string>> = {}): Promise<Supervised> => {
-  running = await runSupervised(dir, { ...database.env, ...env });
+const run = async (env: Readonly<Record<string, string>> = {}, project = dir): Promise<Supervised> => {
+  running = await runSupervised(project, { ...database.env, ...env });
   return running;
 };
-const serve = async (): Promise<Supervised> => {
-  const supervised = await run();
+const serve = async (project = dir): Promise<Supervised> => {
+  const supervised = await run({}, project);
   await supervised.logged(allServe);
   for (const worker of [1, 2]) await supervised.logged(/^serving /, 0, worker);
   return supervised;
@@ -160,6 +160,25 @@ describe('workers', () => {
     await logged(/^replaced 2 workers/, from);
     expect((await get(`${origin}/v2/words`)).status).toBe(200);
     expect((await get(`${origin}/api/words`)).status).toBe(404);
+  });
+
+  it('a link to the project, given as a whole path, is followed anew: a release is deployed by moving it', async () => {
+    const link = `${dir}-current`;
+    const next = `${dir}-next`;
+    fs.symlinkSync(dir, link);
+    try {
+      const { origin, child, logged } = await serve(link);
+      fs.cpSync(dir, next, { recursive: true });
+      const config = { permissions: { enabled: false }, api: { rest: { prefix: '/v2' } } };
+      fs.writeFileSync(path.join(next, 'dovetail.config.json'), JSON.stringify(config));
+      fs.symlinkSync(next, `${link}-moved`);
+      fs.renameSync(`${link}-moved`, link);
+      child.kill('SIGHUP');
+      await logged(/^replaced 2 workers/);
+      expect((await get(`${origin}/v2/words`)).status).toBe(200);
+    } finally {
+      for (const it of [link, next]) fs.rmSync(it, { recursive: true, force: true });
+    }
   });
 
   it('SIGKILL of one under load loses its own requests in flight, and it is started again', async () => {
