@@ -142,6 +142,19 @@ describe('backup and restore', () => {
     expect(await total()).toBe(1);
   });
 
+  it('root restores for the user whose files were there', { timeout: 60_000 }, async () => {
+    await start();
+    await post('one');
+    await stop();
+    const places = ['.tmp/data.db', 'public/uploads', 'public/uploads/one.txt'];
+    fs.writeFileSync(file('public/uploads/one.txt'), 'one');
+    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    for (const it of places) fs.chownSync(file(it), 4242, 4343);
+    await printed(() => restore(dir, file('a.db'), { force: true }));
+    const owned = places.map((it) => fs.statSync(file(it))).map(({ uid, gid }) => [uid, gid]);
+    expect(owned).toEqual(places.map(() => [4242, 4343]));
+  });
+
   it('into a project without a database; one that another program has open stays', { timeout: 60_000 }, async () => {
     await start();
     await post('one');

@@ -101,12 +101,14 @@ export const restore = async (project: string, given: string, { force }: Restore
   const claim = claimFile(database);
   if (!claim) throw new StartFault(`${database} is being served. Stop the server first.`);
   const suffix = `before-restore-${stamp()}`;
+  const owners = { database: ownerOf(database), uploads: ownerOf(uploads) };
   try {
     // before anything is put aside: the disk may be full
     const copy = copyBeside(file, database);
     try {
       for (const it of putAside(database, `${database}.${suffix}`)) tell(`${it}: what was there`);
       fs.renameSync(copy, database);
+      giveTo(owners.database, database);
     } finally {
       fs.rmSync(copy, { force: true });
     }
@@ -117,6 +119,8 @@ export const restore = async (project: string, given: string, { force }: Restore
       tell(`${uploads}.${suffix}: the uploads that were there`);
     }
     fs.cpSync(uploadsBeside(file), uploads, { recursive: true, preserveTimestamps: true });
+    for (const it of ['', ...fs.readdirSync(uploads, { recursive: true, encoding: 'utf8' })])
+      giveTo(owners.uploads, path.join(uploads, it));
     tell(`${uploads}: restored`);
   } catch (thrown) {
     if (thrown instanceof DatabaseInUse) throw new StartFault(`${database} is open in another program. Stop it first.`);
@@ -124,6 +128,14 @@ export const restore = async (project: string, given: string, { force }: Restore
   } finally {
     claim.release();
   }
+};
+
+/** Of what is there; null if nothing is. */
+const ownerOf = (place: string): fs.Stats | null => fs.statSync(place, { throwIfNoEntry: false }) ?? null;
+
+/** Root restores what the server, another user, has to write. */
+const giveTo = (owner: fs.Stats | null, place: string): void => {
+  if (owner !== null && process.getuid?.() === 0) fs.lchownSync(place, owner.uid, owner.gid);
 };
 
 const isSqlite = ({ DATABASE_CLIENT: client }: Environment): boolean => client === 'sqlite';
