@@ -121,8 +121,10 @@ export const issueKinds = {
   ),
   'query.nul-character': query(() => 'NUL characters are not accepted'),
   // ---- resolve: names and values
-  'query.status': query<{ text: string }>(
-    ({ text }) => `expected published or draft, got ${JSON.stringify(shorten(text))}`,
+  'query.status': query<{ text: string | null }>(({ text }) =>
+    text === null
+      ? 'expected published or draft, as a single value'
+      : `expected published or draft, got ${JSON.stringify(shorten(text))}`,
   ),
   'query.two-states': query(
     () => 'cannot be combined with publicationState, which has the same meaning; use one of them',
@@ -204,8 +206,10 @@ export const issueKinds = {
     ({ name, type }) => `"${name}" of ${type} is a relation; name one of its attributes, as in ${name}.id`,
   ),
   'query.sort-too-long': query<{ max: number }>(({ max }) => `more than ${max} steps or keys`),
-  'query.publication-state': query<{ text: string }>(
-    ({ text }) => `"${text}" is not a publication state; expected live or preview`,
+  'query.publication-state': query<{ text: string | null }>(({ text }) =>
+    text === null
+      ? 'expected live or preview, as a single value'
+      : `"${text}" is not a publication state; expected live or preview`,
   ),
   'query.number': query<{ text: string }>(({ text }) => `"${text}" is not a number`),
   'query.integer': query<{ text: string }>(({ text }) => `"${text}" is not an integer`),

@@ -73,7 +73,9 @@ export const configSchema = z.strictObject({
       origin: z
         .union([z.literal('*'), z.array(z.string())])
         .default('*')
-        .describe('Origins whose pages may read responses.'),
+        .describe(
+          'Origins whose pages may read responses, as browsers send them: `["https://www.example.org"]`, without a slash at the end.',
+        ),
       headers: z.array(z.string()).default([]).describe('Request headers allowed beside the usual ones.'),
       exposedHeaders: z
         .array(z.string())

@@ -1,6 +1,8 @@
 /** The log: JSON lines, or readable text on a terminal. */
 import os from 'node:os';
+import { types } from 'node:util';
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { loggable } from '../http/faults.js';
 import type { Environment } from './config.js';
 
 /** What is said before the first request. */
@@ -12,12 +14,15 @@ export const newLogger = async (
   worker?: number,
 ): Promise<Logger> => {
   const base = { pid: process.pid, hostname: os.hostname(), ...(worker === undefined ? {} : { worker }) };
-  const options = { level, base, redact: ['req.headers.authorization'] };
+  const options = { level, base, redact: ['req.headers.authorization'], serializers: { err: serialized } };
   if (!process.stdout.isTTY) return pino(options, toStdout());
   const { default: pretty } = await import('pino-pretty');
   // synchronous, to keep the order with direct writes to the terminal
   return pino(options, pretty({ sync: true, ignore: `pid,hostname,${inText.join()}`, translateTime: 'SYS:HH:MM:ss' }));
 };
+
+/** Most are logged in this form already; it would lose their type a second time. */
+const serialized = (fault: unknown): unknown => (types.isNativeError(fault) ? loggable(fault) : fault);
 
 /** What is left at the exit is written then, if anybody still reads it. */
 const toStdout = (): DestinationStream => {

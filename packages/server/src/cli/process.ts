@@ -54,10 +54,12 @@ export const stopOnSignals = ({ server, logger, delayMs, settle, close }: Runnin
 };
 
 /** What to say of an address that cannot be listened on. */
-export const listenFault = ({ HOST, PORT }: Environment, fault: NodeJS.ErrnoException): StartFault => {
+export const listenFault = ({ HOST, PORT, METRICS_PORT }: Environment, fault: NodeJS.ErrnoException): StartFault => {
+  const cause =
+    PORT === METRICS_PORT ? 'METRICS_PORT is this port, too: change it' : 'Another program uses this port. Stop it';
   const cure =
     fault.code === 'EADDRINUSE'
-      ? `Another program uses this port. Stop it, or choose another one, such as PORT=${PORT < 65_535 ? PORT + 1 : PORT - 1}.`
+      ? `${cause}, or choose another one, such as PORT=${PORT < 65_535 ? PORT + 1 : PORT - 1}.`
       : 'Set HOST and PORT to a free address.';
   return new StartFault(`Cannot listen on ${HOST}:${PORT}: ${fault.message}\n${cure}`);
 };

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import type { IsServed } from '../access/permissions.js';
 import { MailFault } from '../accounts/mail.js';
-import { never } from '../errors.js';
+import { errorEnvelope, never, Refusal } from '../errors.js';
 import type { Outcome } from '../events/outbox.js';
 import type { Webhook } from '../events/webhooks.js';
 import type { HandlersByType } from '../handlers/load.js';
@@ -165,8 +165,16 @@ export const siteOf = async ({ project, logger, code, ...given }: ProjectSiteOpt
       onOutcome: (outcome, webhook) => logOutcome(outcome, webhook, logger),
     },
     apiUrl: `${(config.server.url ?? `http://${env.HOST}:${env.PORT}`).replace(/\/$/, '')}${rest.prefix}`,
-    onFault: (fault) => logger.error({ err: fault }, fault instanceof MailFault ? fault.message : 'background error'),
+    onFault: (fault) => logBackgroundFault(fault, logger),
   });
+};
+
+/** Errors of work that no request waits for. */
+const logBackgroundFault = (fault: unknown, logger: FastifyBaseLogger): void => {
+  // no fault of the server: the database is away, or a disk is full
+  if (fault instanceof Refusal && errorEnvelope(fault.issues).status === 503)
+    logger.warn(`background work failed: ${(fault.cause as Partial<Error> | undefined)?.message ?? fault.message}`);
+  else logger.error({ err: fault }, fault instanceof MailFault ? fault.message : 'background error');
 };
 
 /** The form of Standard Webhooks. */

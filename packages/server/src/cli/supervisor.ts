@@ -171,6 +171,7 @@ export const supervise = async (dir: string, count: number): Promise<void> => {
   };
 
   const replaceAll = async (): Promise<void> => {
+    if (isStopping) return;
     logger.info(`SIGHUP: replacing ${count} workers, one after the other`);
     for (const place of places) {
       if (await replace(place)) continue;

@@ -23,9 +23,9 @@ export type ObserveRequest = (answered: {
   readonly ms: number;
 }) => void;
 
-/** Codes sent by mail come back in query strings. */
+/** Codes sent by mail come back in query strings, and so do tokens of login providers. */
 const withoutSecrets = (url: string): string =>
-  url.replaceAll(/([?&](?:confirmation|code|token|password)=)[^&]*/gi, '$1…');
+  url.replaceAll(/([?&](?:confirmation|code|(?:access_|id_)?token|password)=)[^&]*/gi, '$1…');
 
 /** The id of a request, in its response and in all of its log lines (RQ22). */
 export type RequestIdOf = (headers: http.IncomingHttpHeaders) => string;

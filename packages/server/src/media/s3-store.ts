@@ -115,7 +115,9 @@ const loadClient = async () => {
     ]);
     return { ...client, Upload, getSignedUrl };
   } catch (fault) {
-    if ((fault as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw fault;
+    // the second is that of the bundle, which requires packages
+    const absent = ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'];
+    if (!absent.includes((fault as NodeJS.ErrnoException).code ?? '')) throw fault;
     throw new MissingPackage(`uploads in S3 need the AWS client: npm install ${packages}`);
   }
 };

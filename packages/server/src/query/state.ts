@@ -20,13 +20,13 @@ export const resolveState = (
     if (node) refuse(resolving, 'query.two-states', [...path, STATUS]);
     const shape = shapeIn(resolving, status);
     if (shape.kind === 'text' && isStatus(shape.text)) return stateOf[shape.text];
-    refuse(resolving, 'query.status', [...path, STATUS], { text: shape.kind === 'text' ? shape.text : shape.kind });
+    refuse(resolving, 'query.status', [...path, STATUS], { text: shape.kind === 'text' ? shape.text : null });
     return null;
   }
   if (!node) return null;
   const shape = shapeIn(resolving, node);
   if (shape.kind === 'text' && (shape.text === 'live' || shape.text === 'preview')) return shape.text;
-  const text = shape.kind === 'text' ? shape.text : shape.kind;
+  const text = shape.kind === 'text' ? shape.text : null;
   refuse(resolving, 'query.publication-state', [...path, 'publicationState'], { text });
   return null;
 };

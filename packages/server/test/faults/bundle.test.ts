@@ -12,8 +12,7 @@ import { contentType, typeFile, writeFiles } from '../world/schemas.js';
 const root = path.join(import.meta.dirname, '../..');
 
 interface Fault {
-  readonly err: { readonly message: string; readonly stack: string };
-  readonly faultId: string;
+  readonly err?: { readonly type: string; readonly message: string; readonly stack: string };
 }
 
 it("a fault's stack trace in the log names the lines of the sources, and the project's own files as they are", async () => {
@@ -23,6 +22,8 @@ it("a fault's stack trace in the log names the lines of the sources, and the pro
     'dovetail.config.json': { permissions: { enabled: false } },
     [typeFile('note')]: contentType('note', { text: { type: 'string' } }),
     'src/api/note/handlers.js': 'export default { find: () => 1n, findOne: async () => { throw new Error("mine"); } };',
+    // no uploads can be stored below it
+    public: '',
   });
   const port = await freePort();
   const child = spawn(process.execPath, [path.join(root, 'dist/cli/main.js'), 'start', '--project', dir], {
@@ -45,7 +46,9 @@ it("a fault's stack trace in the log names the lines of the sources, and the pro
   const faultOf = (message: RegExp) =>
     until((line) => {
       const parsed = JSON.parse(line) as Fault;
-      return parsed.faultId && message.test(parsed.err.message) ? parsed.err.stack : undefined;
+      if (!parsed.err || !message.test(parsed.err.message)) return undefined;
+      expect(parsed.err.type).toMatch(/Error$/);
+      return parsed.err.stack;
     });
   try {
     await until((line) => (line.includes('"serving ') ? true : undefined));
@@ -65,6 +68,13 @@ it("a fault's stack trace in the log names the lines of the sources, and the pro
     expect(frames.filter((it) => it.includes('/dist/bundle/cli/'))).toEqual([]);
     expect((await fetch(`http://127.0.0.1:${port}/api/notes/1`)).status).toBe(500);
     expect(await faultOf(/^mine$/)).toMatch(/at .*src\/api\/note\/handlers\.js:1:\d+/);
+    const form = new FormData();
+    form.set('files', new Blob(['text']), 'note.txt');
+    const refused = await fetch(`http://127.0.0.1:${port}/api/upload`, { method: 'POST', body: form });
+    expect(refused.status).toBe(503);
+    const stack = await faultOf(/mkdir/);
+    expect(stack).toContain(`${root}/src/media/`);
+    expect(stack).not.toContain('/dist/bundle/cli/');
   } finally {
     child.kill('SIGKILL');
     await once(child, 'exit');

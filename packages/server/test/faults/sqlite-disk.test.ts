@@ -13,7 +13,7 @@ import { limits } from '../../src/limits.js';
 import { readRows, type Sql, type Tx } from '../../src/sql/dialect.js';
 import { openSqlite } from '../../src/sql/sqlite/open.js';
 import { withSmallDisk } from '../world/disk.js';
-import { serveInProcess } from '../world/process.js';
+import { secretsGiven, serveInProcess } from '../world/process.js';
 import { useRelationsWorld } from '../world/relations/world.js';
 import { newTestServer, type TestAnswer } from '../world/server.js';
 import { projectDir, useWorld } from '../world/world.js';
@@ -130,6 +130,27 @@ describe('a full disk for the database', () => {
       expect(await Promise.all(tables.map(rowsOf))).toEqual(rowsOfOne.map((it) => it * stored.length));
       await server.close();
       await db.close();
+    }));
+
+  it('work that no request waits for is a warning: here the time when a token was last used', () =>
+    withSmallDisk(16, async (disk) => {
+      const env = { ...world.env, DATABASE_FILENAME: path.join(disk.dir, 'data.db') };
+      const { url, child, log } = await serveInProcess(projectDir, { ...env, LOG_LEVEL: 'warn' });
+      try {
+        const { stdout } = spawnSync(
+          process.execPath,
+          [main, 'token', 'create', '--project', projectDir, '--type', 'full-access'],
+          { env: { ...process.env, ...secretsGiven, ...env }, encoding: 'utf8' },
+        );
+        disk.fill();
+        const headers = { authorization: `Bearer ${stdout.trim()}` };
+        expect((await fetch(`${url}/reels?fields=id`, { headers })).status).toBe(200);
+        while (!log().includes('background work failed: database or disk is full')) await once(child.stdout!, 'data');
+        expect(log()).not.toContain('"level":50');
+      } finally {
+        child.kill('SIGKILL');
+        await once(child, 'exit');
+      }
     }));
 
   it('work that continues after SQLite has rolled back by itself stores nothing', () =>

@@ -28,12 +28,12 @@ afterEach(async () => {
 });
 
 const allServe = /^2 workers serve/;
-const run = async (env: Readonly<Record<string, string>> = {}): Promise<Supervised> => {
-  running = await runSupervised(dir, { ...database.env, ...env });
+const run = async (env: Readonly<Record<string, string>> = {}, project = dir): Promise<Supervised> => {
+  running = await runSupervised(project, { ...database.env, ...env });
   return running;
 };
-const serve = async (): Promise<Supervised> => {
-  const supervised = await run();
+const serve = async (project = dir): Promise<Supervised> => {
+  const supervised = await run({}, project);
   await supervised.logged(allServe);
   for (const worker of [1, 2]) await supervised.logged(/^serving /, 0, worker);
   return supervised;
@@ -162,6 +162,25 @@ describe('workers', () => {
     expect((await get(`${origin}/api/words`)).status).toBe(404);
   });
 
+  it('a link to the project, given as a whole path, is followed anew: a release is deployed by moving it', async () => {
+    const link = `${dir}-current`;
+    const next = `${dir}-next`;
+    fs.symlinkSync(dir, link);
+    try {
+      const { origin, child, logged } = await serve(link);
+      fs.cpSync(dir, next, { recursive: true });
+      const config = { permissions: { enabled: false }, api: { rest: { prefix: '/v2' } } };
+      fs.writeFileSync(path.join(next, 'dovetail.config.json'), JSON.stringify(config));
+      fs.symlinkSync(next, `${link}-moved`);
+      fs.renameSync(`${link}-moved`, link);
+      child.kill('SIGHUP');
+      await logged(/^replaced 2 workers/);
+      expect((await get(`${origin}/v2/words`)).status).toBe(200);
+    } finally {
+      for (const it of [link, next]) fs.rmSync(it, { recursive: true, force: true });
+    }
+  });
+
   it('SIGKILL of one under load loses its own requests in flight, and it is started again', async () => {
     const { origin, logged, lines, pidOf, child } = await serve();
     const stop = startLoad(origin);
@@ -273,6 +292,20 @@ describe('the supervisor', () => {
     await server.end();
     expect(lines().filter((it) => it['worker'] === 2 || allServe.test(it.msg))).toEqual([]);
     expect(said()).not.toContain('Error');
+  });
+
+  it('told to stop while they are replaced, and are to be replaced again, begins nothing more', async () => {
+    const { child, exited, logged, lines } = await serve();
+    child.kill('SIGHUP');
+    await logged(/^SIGHUP/);
+    child.kill('SIGHUP');
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+    expect(
+      lines()
+        .filter((it) => it.msg.startsWith('SIG'))
+        .map((it) => it.msg.slice(0, 7)),
+    ).toEqual(['SIGHUP:', 'SIGTERM']);
   });
 
   it('refuses SQLite, which one process serves, and other counts', async () => {

@@ -33,6 +33,7 @@ export const beStranger = async (packages: readonly Packed[], tools: Tools): Pro
     await makeProject(dir, shell);
     await useProject(dir, shell);
     await develop(dir, shell);
+    await missPackages(dir, shell);
     await shell.run(dir, ['npx', 'create-dovetail', 'made', '--yes', '--no-install', '--template', 'empty']);
     return { megabytes };
   } finally {
@@ -207,6 +208,26 @@ const develop = async (dir: string, shell: Shell): Promise<void> => {
   } finally {
     await served.stop();
   }
+};
+
+/** What few projects need is installed by them: a start without it says so. */
+const missPackages = async (dir: string, { env }: Shell): Promise<void> => {
+  const project = path.join(dir, 'blog');
+  fs.writeFileSync(
+    path.join(project, 'dovetail.config.ts'),
+    "export default { upload: { s3: { bucket: 'pictures' } } };",
+  );
+  const child = spawn('node', ['node_modules/dovetail/bin/dovetail.js', 'start'], {
+    cwd: project,
+    env: { ...env, PORT: '0' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: LATE_MS,
+  });
+  const output = outputOf(child);
+  const [code] = await once(child, 'close');
+  assert.equal(code, 1, output());
+  assert.match(output(), /uploads in S3 need the AWS client: npm install @aws-sdk\/client-s3 /);
+  assert.doesNotMatch(output(), /"level":[456]0|\n {4}at /);
 };
 
 /** The client is installed in the folder above the project. */

@@ -272,6 +272,10 @@ describe('a project with plugins, extensions and policies', () => {
       'src/api/menu/handlers.ts': 'runs',
       'config/server.js': 'obeyed',
     });
+    const { out } = await printed(() => adopt(dir, plain));
+    expect(out).toMatch(
+      /\nIt can be served\.\nThe files of its code were not run: dovetail check loads them, and names what the start refuses\.\n$/,
+    );
     expect(report.settings.filter((it) => it.state === 'set')).toEqual([]);
     expect(report.served?.prefix).toBe('/v1');
     expect(report.serve).toMatchObject({ variables: [], config: null });

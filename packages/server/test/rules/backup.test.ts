@@ -117,6 +117,44 @@ describe('backup and restore', () => {
     expect(countIn(`.tmp/${kept}`)).toBe(2);
   });
 
+  it('folders that are links are copied from and put back where they lead', { timeout: 60_000 }, async () => {
+    fs.rmdirSync(file('public/uploads'));
+    for (const [link, name] of [
+      ['.tmp', 'shared/tmp'],
+      ['public/uploads', 'shared/uploads'],
+    ] as const) {
+      fs.mkdirSync(file(name), { recursive: true });
+      fs.symlinkSync(file(name), file(link));
+    }
+    await start();
+    await post('in the backup');
+    await stop();
+    fs.writeFileSync(file('shared/uploads/one.txt'), 'one');
+    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    expect(fs.lstatSync(file('a.db.uploads')).isDirectory()).toBe(true);
+    fs.writeFileSync(file('shared/uploads/two.txt'), 'two');
+    await printed(() => restore(dir, file('a.db'), { force: true }));
+    for (const it of ['.tmp', 'public/uploads']) expect(fs.lstatSync(file(it)).isSymbolicLink(), it).toBe(true);
+    expect(fs.readdirSync(file('shared/uploads'))).toEqual(['one.txt']);
+    const [kept] = fs.readdirSync(file('shared')).filter((it) => it.startsWith('uploads.before-restore'));
+    expect(fs.readdirSync(file(`shared/${kept}`)).sort()).toEqual(['one.txt', 'two.txt']);
+    await start();
+    expect(await total()).toBe(1);
+  });
+
+  it('root restores for the user whose files were there', { timeout: 60_000 }, async () => {
+    await start();
+    await post('one');
+    await stop();
+    const places = ['.tmp/data.db', 'public/uploads', 'public/uploads/one.txt'];
+    fs.writeFileSync(file('public/uploads/one.txt'), 'one');
+    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    for (const it of places) fs.chownSync(file(it), 4242, 4343);
+    await printed(() => restore(dir, file('a.db'), { force: true }));
+    const owned = places.map((it) => fs.statSync(file(it))).map(({ uid, gid }) => [uid, gid]);
+    expect(owned).toEqual(places.map(() => [4242, 4343]));
+  });
+
   it('into a project without a database; one that another program has open stays', { timeout: 60_000 }, async () => {
     await start();
     await post('one');

@@ -157,6 +157,14 @@ describe('the command line', () => {
     }
   });
 
+  it('METRICS_PORT is named if it is the port of the server', async () => {
+    makeProject();
+    const port = String(await freePort());
+    const { code, said } = await run(['start'], { env: { PORT: port, METRICS_PORT: port } });
+    expect(code).toBe(1);
+    expect(said).toContain('METRICS_PORT is this port, too: change it, or choose another one, such as PORT=');
+  });
+
   it('help says of no list that it is empty by default', async () => {
     const { out } = await run(['migrate', 'plan', '--help']);
     expect(out).toContain('--rename <old=new...>');
@@ -380,6 +388,29 @@ describe('start', () => {
       expect(server.text.includes('NODE_ENV is \\"prod\\", which counts as development')).toBe(name === 'prod');
       await end(server);
     }
+  });
+
+  it('an origin that no browser sends is warned of', async () => {
+    makeProject();
+    const useful = [
+      'https://a.example',
+      'http://localhost:3000',
+      'capacitor://localhost',
+      'null',
+      'https://xn--9ca.example',
+    ];
+    const useless = [
+      'https://b.example/',
+      'c.example',
+      'https://D.example',
+      'https://e.example:443',
+      'https://é.example',
+    ];
+    const config = { cors: { origin: [...useful, ...useless] } };
+    fs.writeFileSync(path.join(dir, 'dovetail.config.json'), JSON.stringify(config));
+    const server = await start(0);
+    expect([...server.text.matchAll(/cors\.origin: \\"(.*?)\\" allows nothing/g)].map(([, it]) => it)).toEqual(useless);
+    await end(server);
   });
 
   it('a second process on a SQLite file causes a warning; a killed one does not', async () => {

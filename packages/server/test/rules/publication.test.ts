@@ -218,5 +218,7 @@ describe.each(dialects)('publication on %s', (dialect) => {
         message: expect.stringContaining('expected live or preview'),
       });
     }
+    const twice = await world.refusal(`/api/${entry}?publicationState=preview&publicationState=preview`);
+    expect(twice.message).toBe('Invalid parameter publicationState: expected live or preview, as a single value');
   });
 });

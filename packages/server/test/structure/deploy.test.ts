@@ -62,7 +62,11 @@ describe('deploy', () => {
     const unit = textOf('dovetail.service');
     expect(Number(valuesOf('TimeoutStopSec', unit)[0]) * 1000).toBeGreaterThan(limits.drainMsMax + limits.closeMsMax);
     expect(valuesOf('MemoryDenyWriteExecute', unit)).toEqual([]);
-    expect(valuesOf('ExecStart', unit)[0]).toContain('node_modules/dovetail/bin/dovetail.js start');
+    // the link, so that a reload starts what it leads to by then
+    const [current] = valuesOf('WorkingDirectory', unit);
+    expect(valuesOf('ExecStart', unit)).toEqual([
+      `/usr/bin/node ${current}/node_modules/dovetail/bin/dovetail.js start --project ${current}`,
+    ]);
   });
 
   it('nginx.conf: lets through what the server takes, and closes idle connections first', () => {

@@ -441,7 +441,13 @@ const serve = ({ serve: how }: AdoptReport, paper: Paper): string => {
   );
 };
 
-const verdict = ({ ok, obstacles: found }: AdoptReport, { paint }: Paper): string =>
-  ok
-    ? `\n${paint(['bold', 'green'], 'It can be served.')}`
-    : `\n${paint(['bold', 'red'], `It cannot be served yet: ${counted(found.length, 'thing is', 'things are')} in the way (${found.map((it) => it.code).join(', ')}).`)}`;
+const verdict = ({ ok, obstacles: found, code: files }: AdoptReport, paper: Paper): string => {
+  const { paint } = paper;
+  if (!ok)
+    return `\n${paint(['bold', 'red'], `It cannot be served yet: ${counted(found.length, 'thing is', 'things are')} in the way (${found.map((it) => it.code).join(', ')}).`)}`;
+  // only its modules show that one of them throws, or names a policy that does not exist
+  const open = files.some((it) => it.verdict === 'runs')
+    ? `\n${wrapped('The files of its code were not run: dovetail check loads them, and names what the start refuses.', 0, paper)}`
+    : '';
+  return `\n${paint(['bold', 'green'], 'It can be served.')}${open}`;
+};

@@ -44,7 +44,7 @@ export const backup = async (project: string, { out, uploads }: BackupOptions): 
     if (uploads) tell(`${uploadsBeside(file)}: the uploads`);
     if (missing > 0)
       tell(
-        `${missing} uploads of the database have no file in ${uploadsDirOf(dir)}: they were lost before, or deleted meanwhile`,
+        `${missing} uploads of the database have no file in ${uploadsOf(dir)}: they were lost before, or deleted meanwhile`,
       );
   } catch (fault) {
     fs.rmSync(part, { force: true });
@@ -58,7 +58,7 @@ export const backup = async (project: string, { out, uploads }: BackupOptions): 
 
 /** How many of the URLs have no file. */
 const copyUploads = (dir: string, file: string, urls: readonly string[]): number => {
-  const from = uploadsDirOf(dir);
+  const from = uploadsOf(dir);
   const to = uploadsBeside(file);
   makeFolder(to);
   if (fs.existsSync(from)) fs.cpSync(from, to, { recursive: true, preserveTimestamps: true });
@@ -89,7 +89,7 @@ export const restore = async (project: string, given: string, { force }: Restore
   if (fault !== null) throw new StartFault(`${file} cannot be restored: ${fault}`);
   const database = databaseOf(dir, env);
   if (database === file) throw new StartFault(`${file} is the database of the project already.`);
-  const uploads = uploadsDirOf(dir);
+  const uploads = uploadsOf(dir);
   const hasUploads = fs.existsSync(uploadsBeside(file));
   const replaced = [database, ...(hasUploads ? [uploads] : [])].filter(hasContent);
   if (replaced.length > 0 && !force)
@@ -101,12 +101,14 @@ export const restore = async (project: string, given: string, { force }: Restore
   const claim = claimFile(database);
   if (!claim) throw new StartFault(`${database} is being served. Stop the server first.`);
   const suffix = `before-restore-${stamp()}`;
+  const owners = { database: ownerOf(database), uploads: ownerOf(uploads) };
   try {
     // before anything is put aside: the disk may be full
     const copy = copyBeside(file, database);
     try {
       for (const it of putAside(database, `${database}.${suffix}`)) tell(`${it}: what was there`);
       fs.renameSync(copy, database);
+      giveTo(owners.database, database);
     } finally {
       fs.rmSync(copy, { force: true });
     }
@@ -117,6 +119,8 @@ export const restore = async (project: string, given: string, { force }: Restore
       tell(`${uploads}.${suffix}: the uploads that were there`);
     }
     fs.cpSync(uploadsBeside(file), uploads, { recursive: true, preserveTimestamps: true });
+    for (const it of ['', ...fs.readdirSync(uploads, { recursive: true, encoding: 'utf8' })])
+      giveTo(owners.uploads, path.join(uploads, it));
     tell(`${uploads}: restored`);
   } catch (thrown) {
     if (thrown instanceof DatabaseInUse) throw new StartFault(`${database} is open in another program. Stop it first.`);
@@ -126,9 +130,23 @@ export const restore = async (project: string, given: string, { force }: Restore
   }
 };
 
+/** Of what is there; null if nothing is. */
+const ownerOf = (place: string): fs.Stats | null => fs.statSync(place, { throwIfNoEntry: false }) ?? null;
+
+/** Root restores what the server, another user, has to write. */
+const giveTo = (owner: fs.Stats | null, place: string): void => {
+  if (owner !== null && process.getuid?.() === 0) fs.lchownSync(place, owner.uid, owner.gid);
+};
+
 const isSqlite = ({ DATABASE_CLIENT: client }: Environment): boolean => client === 'sqlite';
 
 const databaseOf = (dir: string, { DATABASE_FILENAME: name }: Environment): string => path.resolve(dir, name);
+
+/** The folder itself where it is linked, as deployments do: a link is neither copied nor replaced. */
+const uploadsOf = (dir: string): string => {
+  const uploads = uploadsDirOf(dir);
+  return fs.existsSync(uploads) ? fs.realpathSync(uploads) : uploads;
+};
 
 const uploadsBeside = (file: string): string => `${file}.uploads`;
 
