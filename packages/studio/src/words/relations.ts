@@ -8,6 +8,12 @@ export const relations = {
   loading: 'Loading',
   empty: 'This list is empty. Add an entry below.',
   unknownTarget: 'You do not have permission to view the entries of this relation.',
+  unseen: {
+    one: 'Holds an entry that you do not have permission to view. It is kept unless you choose another one.',
+    replaced: 'Saving replaces an entry that you do not have permission to view.',
+    list: 'Also holds entries that you do not have permission to view. They are kept, before the ones shown here.',
+    onlyList: 'Holds entries that you do not have permission to view. They are kept.',
+  },
   count: (total: number) => `${number.format(total)} ${total === 1 ? 'entry' : 'entries'}`,
   changed: 'unsaved changes',
   filter: 'Filter this list',

@@ -18,6 +18,7 @@ import { entryAddress } from './entry-address.js';
 import type { RelatedRow } from './relation-edit.js';
 import type { RelationFieldProps } from './relation-field.js';
 import { titleOf } from './source.js';
+import { useHoldsUnseen } from './unseen.js';
 
 const texts = words.relations;
 
@@ -26,6 +27,7 @@ const keyOf = ({ type, id }: RelatedRow): string => `${type}:${id}`;
 export const MorphField = ({
   attribute,
   entry,
+  path,
   field,
   onChange,
   readOnly,
@@ -86,12 +88,13 @@ export const MorphField = ({
     become(next);
   };
   const target = typeOf(model, uid ?? '');
+  const holdsUnseen = useHoldsUnseen(entry, path) && (isList || stored.length === 0);
   return (
     <Stack gap="xs" role="group" aria-labelledby={labelId} aria-describedby={describedBy}>
       <VisuallyHidden role="status">{said}</VisuallyHidden>
-      {rows.length === 0 && (
+      {(rows.length === 0 || holdsUnseen) && (
         <Text size="sm" c="dimmed">
-          {texts.none}
+          {holdsUnseen ? unseenText(isList, rows.length) : texts.none}
         </Text>
       )}
       {rows.length > 0 && (
@@ -137,6 +140,12 @@ export const MorphField = ({
       )}
     </Stack>
   );
+};
+
+const unseenText = (isList: boolean, shown: number): string => {
+  const { one, replaced, list, onlyList } = texts.unseen;
+  if (isList) return shown === 0 ? onlyList : list;
+  return shown === 0 ? one : replaced;
 };
 
 interface MorphRowProps {
