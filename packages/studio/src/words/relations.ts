@@ -56,6 +56,7 @@ export const relations = {
     clear: 'Clear selection',
     type: 'Content type',
     entry: 'Add an entry',
+    file: (isList: boolean) => (isList ? 'Choose files' : 'Choose a file'),
   },
   moveTo: {
     title: (title: string) => `Move ${title} to…`,

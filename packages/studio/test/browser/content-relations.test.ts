@@ -324,4 +324,47 @@ describe.each(oneDialect)('relations of every kind on %s', (dialect) => {
     await page.getByRole('heading', { level: 1, name: /^pieces of x+$/ }).waitFor();
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
   });
+
+  it('users and files are picked in polymorphic relations, with the library for files', async () => {
+    const user = { username: 'quill', email: 'quill@example.org', password: 'A-long-secret-1', role: 1 };
+    expect((await studio.send('POST', '/api/users', user)).status).toBe(201);
+    const { id } = await send(studio, 'POST', 'exhibits', { name: 'Seventh' });
+    const page = await open(`/content/exhibits/${id}`);
+    const about = page.getByRole('group', { name: 'about', exact: true });
+    const things = page.getByRole('group', { name: 'things', exact: true });
+    const choose = async (group: typeof about, type: string): Promise<void> => {
+      await group.getByRole('combobox', { name: 'Content type' }).click();
+      await page.getByRole('option', { name: type, exact: true }).click();
+    };
+    await choose(things, 'User');
+    await pick(page, things.getByRole('combobox', { name: 'Add an entry' }), 'quill', /quill/);
+    await choose(things, 'File');
+    await things.getByRole('button', { name: 'Choose files' }).click();
+    const dialog = page.getByRole('dialog');
+    const boxes = dialog.getByRole('checkbox', { name: /^Select .*\.(jpg|png)$/ });
+    for (const i of [0, 1]) await boxes.nth(i).check();
+    await accessible(page);
+    await dialog.getByRole('button', { name: 'Choose 2 files' }).click();
+    await expect.poll(() => things.getByRole('listitem').count()).toBe(3);
+    await choose(about, 'File');
+    await about.getByRole('button', { name: 'Choose a file' }).click();
+    await boxes.first().check();
+    await dialog.getByRole('button', { name: 'Choose 1 file' }).click();
+    await about.getByRole('listitem').getByText('File').waitFor();
+    await accessible(page);
+    await studio.keep(page, 'relation-files');
+    await save(page);
+    const { attributes } = await send(studio, 'GET', `exhibits/${id}?populate[things]=true&populate[about]=true`);
+    expect((attributes['things'] as Values[]).map((it) => it['__type'])).toEqual([
+      'plugin::users-permissions.user',
+      'plugin::upload.file',
+      'plugin::upload.file',
+    ]);
+    expect(attributes['about']).toMatchObject({ __type: 'plugin::upload.file' });
+    // what is stored has the same names, and files have a page
+    await page.reload();
+    await things.getByRole('listitem').filter({ hasText: 'quill' }).getByText('User').waitFor();
+    await about.getByRole('link', { name: /^Open / }).click();
+    await page.waitForURL(/\/media\/\d+$/);
+  });
 });

@@ -190,23 +190,23 @@ describe.each(oneDialect)('few permissions on %s', (dialect) => {
     const author = { id: 1, __type: 'api::author.author' };
     const category = { id: 1, __type: 'api::category.category' };
     const held = { about: author, things: [author, category] };
-    const data = { name: 'Kept', author: 1, ...held, shelves: [{ label: 'Low', about: author }] };
+    const data = { name: 'Kept', author: 1, ...held, shelves: [{ label: 'Low', subject: author }] };
     const made = await studio.send('POST', '/api/exhibits', { data });
     const { id } = (made.body as { data: { id: number } }).data;
     const stored = async () => {
       const query = 'populate[about][fields]=id&populate[things][fields]=id&populate[author][fields]=id';
       const { body } = await studio.send(
         'GET',
-        `/api/exhibits/${id}?${query}&populate[shelves][populate][about][fields]=id`,
+        `/api/exhibits/${id}?${query}&populate[shelves][populate][subject][fields]=id`,
       );
       return (body as { data: { attributes: object } }).data.attributes;
     };
 
     const page = await open('keeper', `/content/exhibits/${id}`);
     const one = 'Holds an entry that you do not have permission to view. It is kept unless you choose another one.';
-    // about, author, and about of the shelf
+    // about, author, and subject of the shelf
     await expect.poll(() => page.getByText(one).count()).toBe(3);
-    const about = page.getByRole('group', { name: 'about', exact: true }).first();
+    const about = page.getByRole('group', { name: 'about', exact: true });
     const things = page.getByRole('group', { name: 'things', exact: true });
     await things.getByText('Also holds entries that you do not have permission to view.').waitFor();
     expect(await page.getByText('None', { exact: true }).count()).toBe(0);
@@ -222,7 +222,7 @@ describe.each(oneDialect)('few permissions on %s', (dialect) => {
       about: author,
       things: [author],
       author: { data: { id: 1 } },
-      shelves: [{ label: 'Lower', about: author }],
+      shelves: [{ label: 'Lower', subject: author }],
     });
     await things.getByText('Holds entries that you do not have permission to view. They are kept.').waitFor();
 

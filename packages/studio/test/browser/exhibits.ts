@@ -27,7 +27,7 @@ export const addExhibits = (dir: string): void => {
     info: { displayName: 'Shelf' },
     attributes: {
       label: { type: 'string' },
-      about: { type: 'relation', relation: 'morphToOne' },
+      subject: { type: 'relation', relation: 'morphToOne' },
       articles: relation('manyToMany', 'article'),
     },
   });
