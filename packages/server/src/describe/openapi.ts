@@ -780,7 +780,10 @@ const modelSchema: JsonSchema = {
         kind: { enum: ['collection', 'single', 'component'] },
         path: nullable({ type: 'string' }),
         may: { type: 'object', additionalProperties: { type: 'boolean' } },
-        attributes: listOf({ type: 'object', required: ['name', 'kind', 'type', 'mayRead', 'mayWrite'] }),
+        attributes: listOf({
+          type: 'object',
+          required: ['name', 'kind', 'type', 'mayRead', 'mayWrite', 'mayCreate', 'mayUpdate'],
+        }),
       },
       required: ['uid', 'kind', 'path', 'may', 'attributes'],
     }),

@@ -156,7 +156,8 @@ export const relations = {
     leftHint: 'They were made in another tab. Restoring them swaps them with the changes in this form.',
     takeUp: 'Restore',
     copied: 'Unsaved copy',
-    copiedHint: 'Unique values, one-to-one relations and lists of more than 1,000 entries were not copied.',
+    copiedHint:
+      'Unique values, one-to-one relations, lists of more than 1,000 entries and values that you may not set were not copied.',
     cannotKeep: 'This browser has no space left for unsaved changes. Save before you leave the page.',
     locale: 'Locale',
     otherLocales: 'In other locales',

@@ -29,6 +29,13 @@ const roles = {
   titler: [{ action: 'read' }, { action: 'create' }, { action: 'update', fields: ['title'] }],
   publisher: [{ action: 'read' }, { action: 'publish' }],
   cleaner: [{ action: 'read' }, { action: 'publish' }, { action: 'delete' }],
+  setter: [
+    { action: 'read', ...exhibit },
+    { action: 'create', ...exhibit, fields: ['name', 'shelves.label'] },
+    { action: 'update', ...exhibit, fields: ['name', 'shelves.articles'] },
+    { action: 'read' },
+  ],
+  namer: [{ action: 'read', ...exhibit }, { action: 'update', ...exhibit, fields: ['name'] }, { action: 'read' }],
   keeper: [
     { action: 'read', ...exhibit },
     { action: 'update', ...exhibit },
@@ -184,6 +191,46 @@ describe.each(oneDialect)('few permissions on %s', (dialect) => {
     await bar.getByRole('button', { name: 'Unpublish' }).click();
     await bar.waitFor({ state: 'detached' });
     await page.getByRole('row').filter({ hasText: 'Of their own' }).getByText('Draft').waitFor();
+  });
+
+  it('inside of components what may be set depends on whether the entry is new, and a component that is locked is locked whole', async () => {
+    const page = await open('setter', '/content/exhibits/new');
+    await page.getByRole('textbox', { name: 'name', exact: true }).fill('Set');
+    const label = page.getByRole('textbox', { name: 'label', exact: true });
+    const add = page.getByRole('combobox', { name: 'Add Article' });
+    const isOpen = async (): Promise<readonly [boolean, boolean]> => {
+      await settled(page);
+      return [(await label.getAttribute('readonly')) === null, (await add.count()) === 1];
+    };
+    await button(page, 'Add to shelves').click();
+    expect(await isOpen()).toEqual([true, false]);
+    await label.fill('High');
+    await button(page, 'Save').click();
+    await page.waitForURL(/exhibits\/\d+$/);
+    await label.waitFor();
+    await expect.poll(isOpen).toEqual([false, true]);
+    await add.fill('Slack');
+    await page.getByRole('option', { name: /Slack Water/ }).click();
+    await button(page, 'Save').click();
+    await page.getByText(/^Saved\./).waitFor();
+    // the list has a page of its own
+    const id = page.url().split('/').at(-1);
+    const { body } = await studio.send('GET', `/api/exhibits/${id}?populate=shelves`);
+    const [shelf] = (body as { data: { attributes: { shelves: { id: number }[] } } }).data.attributes.shelves;
+    const listPage = `/content/exhibits/${id}/shelves/parts.shelf:${shelf!.id}/articles`;
+    await page.goto(`/studio${listPage}`);
+    await add.waitFor();
+
+    const other = await open('namer', `/content/exhibits/${id}`);
+    await button(other, 'Save').waitFor();
+    await settled(other);
+    expect(await other.getByRole('textbox', { name: 'name', exact: true }).getAttribute('readonly')).toBeNull();
+    expect(await other.getByRole('textbox', { name: 'label', exact: true }).getAttribute('readonly')).not.toBeNull();
+    expect(await other.getByRole('combobox', { name: 'Add Article' }).count()).toBe(0);
+    await studio.keep(other, 'content-locked-component');
+    await other.goto(`/studio${listPage}`);
+    await other.getByText('1 entry').waitFor();
+    expect(await other.getByRole('combobox', { name: 'Add Article' }).count()).toBe(0);
   });
 
   it('a relation that holds an entry which they may not see says so, and keeps it', async () => {
