@@ -369,6 +369,8 @@ const permissionToOpen = (
   if (isOpen || attribute.hidden || attribute.kind !== 'link' || attribute.source === 'creator') return null;
   // responses never list the users of a role (AC16)
   if (type.uid === ROLE_UID && attribute.target === USER_UID) return null;
+  // media come with the entry that shows them (AC5)
+  if (attribute.target === FILE_UID) return null;
   const action = `${attribute.target}.find`;
   return caller.may(action) ? null : action;
 };
