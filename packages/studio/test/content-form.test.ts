@@ -16,7 +16,7 @@ import {
 import { placeFaults } from '../src/rooms/content/form/faults.js';
 import type { Field, Fields, Json, PartsField } from '../src/rooms/content/form/fields.js';
 import { copyOfPart, movedPart, newPart, withoutPart } from '../src/rooms/content/form/parts.js';
-import { fieldAt } from '../src/rooms/content/form/paths.js';
+import { fieldAt, pathInWords } from '../src/rooms/content/form/paths.js';
 import { editQuery } from '../src/rooms/content/form/query.js';
 import { listPath } from '../src/rooms/content/relations/source.js';
 import { type Choice, conflictOf, resolved } from '../src/rooms/content/saving/conflict.js';
@@ -272,6 +272,12 @@ describe('what is sent', () => {
 });
 
 describe('faults', () => {
+  it('are told at places in words, without the keys of components', () => {
+    expect(pathInWords(stored.fields, 'facts')).toBe('facts');
+    expect(pathInWords(stored.fields, 'seo/shared.seo:5/links/shared.link:2/href')).toBe('seo › links 2 › href');
+    expect(pathInWords(stored.fields, `sections/${galleryKey}/title`)).toBe('sections 2 › title');
+  });
+
   const at = (path: readonly string[]) => Object.keys(placeFaults(stored.fields, [{ path, message: 'no' }]))[0];
 
   it('stand at the field that the path of the body leads to', () => {
