@@ -56,6 +56,7 @@ export const relations = {
     clear: 'Clear selection',
     type: 'Content type',
     entry: 'Add an entry',
+    another: 'Choose another entry',
     file: (isList: boolean) => (isList ? 'Choose files' : 'Choose a file'),
   },
   moveTo: {

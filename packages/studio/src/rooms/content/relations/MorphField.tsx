@@ -150,7 +150,7 @@ export const MorphField = ({
             </Button>
           ) : (
             <EntrySelect
-              label={texts.pick.entry}
+              label={isList || rows.length === 0 ? texts.pick.entry : texts.pick.another}
               placeholder={texts.pick.placeholder(typeName(target))}
               target={target}
               locale={entry.locale ?? null}
