@@ -87,7 +87,10 @@ export interface AttributeDocument {
   readonly operators: readonly string[];
   readonly sortable: boolean;
   readonly mayRead: boolean;
+  /** In a new entry, or in one that is stored. */
   readonly mayWrite: boolean;
+  readonly mayCreate: boolean;
+  readonly mayUpdate: boolean;
   /** The permission that would open it; null if it is open, or closed to everybody. */
   readonly lockedBy: string | null;
 }

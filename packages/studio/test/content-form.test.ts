@@ -2,6 +2,7 @@
 import { encodeQuery } from 'dovetail-client';
 import { describe, expect, it } from 'vitest';
 import { entryName } from '../src/model/entry-name.js';
+import type { Model } from '../src/model/model.js';
 import { bodyOf, unsendable } from '../src/rooms/content/form/body.js';
 import { entryOf, newEntry } from '../src/rooms/content/form/entry.js';
 import {
@@ -15,7 +16,7 @@ import {
 import { placeFaults } from '../src/rooms/content/form/faults.js';
 import type { Field, Fields, Json, PartsField } from '../src/rooms/content/form/fields.js';
 import { copyOfPart, movedPart, newPart, withoutPart } from '../src/rooms/content/form/parts.js';
-import { fieldAt } from '../src/rooms/content/form/paths.js';
+import { fieldAt, pathInWords } from '../src/rooms/content/form/paths.js';
 import { editQuery } from '../src/rooms/content/form/query.js';
 import { listPath } from '../src/rooms/content/relations/source.js';
 import { type Choice, conflictOf, resolved } from '../src/rooms/content/saving/conflict.js';
@@ -201,7 +202,7 @@ describe('what is sent', () => {
   it('is of a copied component all it holds, without ids', () => {
     const [part] = parts(stored.fields, 'seo').parts;
     let count = 0;
-    const copy = copyOfPart(made, part!, () => `new:${++count}`);
+    const copy = copyOfPart(made, part!, 'create', () => `new:${++count}`);
     expect(bodyOf(made, article, {}, { seo: { kind: 'parts', parts: [copy] } })).toEqual({
       seo: {
         title: 'Slack',
@@ -217,11 +218,31 @@ describe('what is sent', () => {
     const speaker = { id: 4, type: 'api::author.author', title: 'Ada', publishedAt: null, locale: null };
     const part = newPart(quote, 'new:1');
     const named = { ...part, fields: { ...part.fields, speaker: { kind: 'relation', stored: [speaker], edit: null } } };
-    const copy = copyOfPart(made, named as typeof part, () => 'new:2');
+    const copy = copyOfPart(made, named as typeof part, 'create', () => 'new:2');
     expect(copy.fields['speaker']).toEqual({ kind: 'relation', stored: [], edit: { kind: 'one', row: speaker } });
     expect(bodyOf(made, article, {}, { sections: { kind: 'parts', parts: [copy] } })).toEqual({
       sections: [{ __component: 'sections.quote', speaker: 4 }],
     });
+  });
+
+  it('is of a copy what its kind of save may write', () => {
+    const [part] = parts(stored.fields, 'seo').parts;
+    const locked = (uid: string, name: string, rights: object): Model => ({
+      ...made,
+      types: made.types.map((type) => ({
+        ...type,
+        attributes: type.attributes.map((it) => (type.uid === uid && it.name === name ? { ...it, ...rights } : it)),
+      })),
+    });
+    const sent = (model: Model, writing: 'create' | 'update') =>
+      bodyOf(model, article, {}, { seo: { kind: 'parts', parts: [copyOfPart(model, part!, writing)] } })['seo'];
+    const inNew = locked('shared.seo', 'title', { mayUpdate: false });
+    expect(sent(inNew, 'create')).toHaveProperty('title', 'Slack');
+    expect(sent(inNew, 'update')).not.toHaveProperty('title');
+    const inStored = locked('shared.link', 'href', { mayCreate: false });
+    expect(sent(inStored, 'create')).toMatchObject({ links: [{ label: 'One' }, { label: 'Two', external: true }] });
+    expect(JSON.stringify(sent(inStored, 'create'))).not.toContain('href');
+    expect(sent(inStored, 'update')).toMatchObject({ links: [{ href: '/1' }, { href: '/2' }] });
   });
 
   it('is null for a component that is taken away, and an empty list for a list', () => {
@@ -251,6 +272,12 @@ describe('what is sent', () => {
 });
 
 describe('faults', () => {
+  it('are told at places in words, without the keys of components', () => {
+    expect(pathInWords(stored.fields, 'facts')).toBe('facts');
+    expect(pathInWords(stored.fields, 'seo/shared.seo:5/links/shared.link:2/href')).toBe('seo › links 2 › href');
+    expect(pathInWords(stored.fields, `sections/${galleryKey}/title`)).toBe('sections 2 › title');
+  });
+
   const at = (path: readonly string[]) => Object.keys(placeFaults(stored.fields, [{ path, message: 'no' }]))[0];
 
   it('stand at the field that the path of the body leads to', () => {

@@ -43,6 +43,8 @@ export const attribute = (name: string, given: Given = {}): Attribute => ({
   sortable: false,
   mayRead: true,
   mayWrite: true,
+  mayCreate: true,
+  mayUpdate: true,
   lockedBy: null,
   ...given,
 });

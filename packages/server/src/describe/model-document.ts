@@ -171,13 +171,19 @@ const reached = (
 const mayRead = (type: EntryType, attribute: Attribute, { gate }: Pick<DocumentedModel, 'gate'>): boolean =>
   gate.allows(type, attribute, attribute.kind === 'scalar' ? 'select' : 'populate');
 
-const mayWrite = (type: EntryType, attribute: Attribute, { gate }: Pick<DocumentedModel, 'gate'>): boolean =>
+const mayWrite = (type: EntryType, attribute: Attribute, given: Pick<DocumentedModel, 'gate'>): boolean =>
+  mayWriteBy('create', type, attribute, given) || mayWriteBy('update', type, attribute, given);
+
+const mayWriteBy = (
+  action: 'create' | 'update',
+  type: EntryType,
+  attribute: Attribute,
+  { gate }: Pick<DocumentedModel, 'gate'>,
+): boolean =>
   !isOfServer(attribute) &&
   (writtenAttributes[type.uid]?.includes(attribute.name) ?? true) &&
   gate.allows(type, attribute, 'write') &&
-  (gate.changes === undefined ||
-    gate.changes.hasField('create', type, attribute) ||
-    gate.changes.hasField('update', type, attribute));
+  (gate.changes?.hasField(action, type, attribute) ?? true);
 
 /** Of types whose endpoints take nothing else. */
 const writtenAttributes: Readonly<Record<Uid, readonly string[]>> = {
@@ -193,6 +199,8 @@ const typeDocument = (type: EntryType, isWritten: boolean, given: DocumentedMode
     const rights = {
       mayRead: mayRead(type, it, given),
       mayWrite: isWritten && mayWrite(type, it, given),
+      mayCreate: isWritten && mayWriteBy('create', type, it, given),
+      mayUpdate: isWritten && mayWriteBy('update', type, it, given),
     };
     // openapi.json does not say what bodies of built-in types may hold
     const isTold = rights.mayRead || (rights.mayWrite && type.origin === 'project');
@@ -237,7 +245,7 @@ const mainFieldOf = (
 const attributeDocument = (
   type: EntryType,
   attribute: Attribute,
-  rights: Pick<AttributeDocument, 'mayRead' | 'mayWrite'>,
+  rights: Pick<AttributeDocument, 'mayRead' | 'mayWrite' | 'mayCreate' | 'mayUpdate'>,
   given: DocumentedModel,
 ): AttributeDocument => {
   const { knowing, gate } = given;
@@ -361,6 +369,8 @@ const permissionToOpen = (
   if (isOpen || attribute.hidden || attribute.kind !== 'link' || attribute.source === 'creator') return null;
   // responses never list the users of a role (AC16)
   if (type.uid === ROLE_UID && attribute.target === USER_UID) return null;
+  // media come with the entry that shows them (AC5)
+  if (attribute.target === FILE_UID) return null;
   const action = `${attribute.target}.find`;
   return caller.may(action) ? null : action;
 };

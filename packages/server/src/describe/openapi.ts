@@ -649,6 +649,10 @@ const fixedOperations = (model: Model, schemas: Schemas): ((operation: FixedOper
       summary: 'Find where a file is used',
       answer: object({ data: listOf({ type: 'object' }), meta: object({ total: count }, ['total']) }, ['data', 'meta']),
     },
+    'GET /_dovetail/entries/:type/:id/unseen': {
+      summary: 'Find the relations of an entry that hold entries which the administrator may not see',
+      answer: object({ data: listOf(text) }, ['data']),
+    },
     'GET /_dovetail/model': {
       summary: 'Find the model, as the caller may know it',
       answer: object({ data: modelSchema }, ['data']),
@@ -776,7 +780,10 @@ const modelSchema: JsonSchema = {
         kind: { enum: ['collection', 'single', 'component'] },
         path: nullable({ type: 'string' }),
         may: { type: 'object', additionalProperties: { type: 'boolean' } },
-        attributes: listOf({ type: 'object', required: ['name', 'kind', 'type', 'mayRead', 'mayWrite'] }),
+        attributes: listOf({
+          type: 'object',
+          required: ['name', 'kind', 'type', 'mayRead', 'mayWrite', 'mayCreate', 'mayUpdate'],
+        }),
       },
       required: ['uid', 'kind', 'path', 'may', 'attributes'],
     }),

@@ -24,6 +24,7 @@ import { MODEL_PATH } from './model-routes.js';
 import { addPath } from './paths.js';
 import { JSON_TYPE, sendIssues } from './respond.js';
 import { permissionFor, type Routes, routesFor } from './routes.js';
+import { UNSEEN_PATH } from './unseen-routes.js';
 import { isAnsweredByCode, listsOf, partListsOf, windowAction } from './window-routes.js';
 
 export interface DescriptionDeps {
@@ -130,6 +131,7 @@ const describedFor = async (
           { method: 'GET', path: HEALTH_PATH },
         ]
       : []),
+    ...(caller.rights ? [{ method: 'GET', path: UNSEEN_PATH }] : []),
     ...libraryRoutes.filter(({ permission }) => (caller.rights?.rulesOfAction(permission).length ?? 0) > 0),
     ...(site.administration ? adminEndpoints.filter((it) => isOpenTo(it, caller)) : []),
   ].map(({ method, path }): Operation => ({ kind: 'fixed', method, path, name: path }));

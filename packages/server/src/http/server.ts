@@ -36,6 +36,7 @@ import { sendIssues } from './respond.js';
 import { methods, routesOf } from './routes.js';
 import { addStudio, type StudioSettings } from './studio-files.js';
 import { countHosts, MALFORMED_PATH, targetOf } from './target.js';
+import { addUnseenPath } from './unseen-routes.js';
 import { addUploads } from './uploads.js';
 import { addWindowPaths } from './window-routes.js';
 
@@ -184,6 +185,7 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
   });
   const { version = '', isModelOpen = false, studio = null } = settings;
   addLibraryPaths(app, { library: site.media.library, callers });
+  addUnseenPath(app, { site });
   addModelPath(app, taken, { site, routes, prefix, version, isOpen: isModelOpen });
   addExplainPath(app, { site, routes, isOpen: isModelOpen, code: deps.code });
   if (settings.health)

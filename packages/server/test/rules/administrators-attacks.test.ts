@@ -602,6 +602,12 @@ describe.each(dialects)('polymorphic relations to entries that conditions hide o
       close: () => world.close(),
       at: (url: string) => ({
         write: async (data: object) => codesOf(await world.send('PUT', url, { data }, headers)),
+        unseen: async (as: Readonly<Record<string, string>> = headers) => {
+          const [, , plural, id] = url.split('/');
+          const uid = `api::${plural!.slice(0, -1)}.${plural!.slice(0, -1)}`;
+          const { status, body } = await world.send('GET', `/_dovetail/entries/${uid}/${id}/unseen`, undefined, as);
+          return status === 200 ? (body as { data: readonly string[] }).data : status;
+        },
         writeAll: async (data: object) => {
           expect(codesOf(await world.send('PUT', url, { data }))).toEqual([200, undefined]);
         },
@@ -643,6 +649,25 @@ describe.each(dialects)('polymorphic relations to entries that conditions hide o
     expect(await held('first')).toEqual([note(1)]);
     expect(await write({ first: null })).toEqual([200, undefined]);
     expect(await held('first')).toEqual([]);
+  });
+
+  it('SU7: relations that hold them are named, in components too, and what they are is not told', async () => {
+    const { writeAll, unseen } = it_().at('/api/crates/1');
+    const [all, open, closed] = [
+      {},
+      { things: [note(1)], first: note(1) },
+      { things: [note(1), book(hidden)], first: book(hidden) },
+    ];
+    await writeAll({ ...open, box: { id: 1, ...open }, boxes: [{ id: 2, ...open }] });
+    expect(await unseen()).toEqual([]);
+    await writeAll({ ...closed, box: { id: 1, ...closed }, boxes: [{ id: 2, ...open, first: book(hidden) }] });
+    expect(await unseen()).toEqual(['things', 'first', 'box/1/things', 'box/1/first', 'boxes/2/first']);
+    await writeAll({ things: [book(mine)], first: book(mine) });
+    expect(await unseen()).toEqual(['box/1/things', 'box/1/first', 'boxes/2/first']);
+    // for administrators, of what they may read
+    expect(await unseen(all)).toBe(403);
+    expect(await it_().at('/api/books/1').unseen()).toBe(404);
+    expect(await it_().at('/api/crates/99').unseen()).toBe(404);
   });
 
   it.each([

@@ -22,6 +22,12 @@ describe.each(dialects)('administrators on %s', (dialect) => {
           { action: 'read', subject: FILM, conditions: ['admin::is-creator'] },
           { action: 'update', subject: FILM, fields: ['title'] },
         ],
+        author: [
+          { action: 'read', subject: FILM, fields: ['title', 'credit'] },
+          { action: 'create', subject: FILM, fields: ['title', 'credit.role'] },
+          { action: 'update', subject: FILM, fields: ['tagline', 'credit.person'] },
+          { action: 'read', subject: 'api::person.person' },
+        ],
       },
     }),
   );
@@ -39,6 +45,32 @@ describe.each(dialects)('administrators on %s', (dialect) => {
     expect(film.may).toMatchObject({ find: true, create: false, update: true, publish: false, delete: false });
     expect(film.attributes.filter((it) => it.mayWrite).map((it) => it.name)).toEqual(['title']);
     expect(film.attributes.find((it) => it.name === 'lender')).toMatchObject({ lockedBy: 'api::donor.donor.find' });
+  });
+
+  it('SU1 it tells what may be set in a new entry from what may be changed in one that is stored, in components too', async () => {
+    const { body } = await world.askAs('cyd', 'GET', '/_dovetail/model');
+    const attributesOf = (uid: string) =>
+      (body as { data: ModelDocument }).data.types.find((it) => it.uid === uid)!.attributes;
+    const [film, credit] = [attributesOf(FILM), attributesOf('people.credit')];
+    const named = (by: 'mayCreate' | 'mayUpdate' | 'mayWrite') =>
+      [film, credit].map((all) => all.filter((it) => it[by]).map((it) => it.name));
+    expect(named('mayCreate')).toEqual([['title', 'credit'], ['role']]);
+    expect(named('mayUpdate')).toEqual([['tagline', 'credit'], ['person']]);
+    expect(named('mayWrite')).toEqual([
+      ['title', 'tagline', 'credit'],
+      ['role', 'person'],
+    ]);
+    // no permission of its own would open media
+    expect(film.find((it) => it.name === 'poster')).toMatchObject({ mayRead: false, lockedBy: null });
+    // as they are then written
+    const send = async (method: string, url: string, data: object) =>
+      (await world.askAs('cyd', method, `/api/films${url}`, { body: { data } })).status;
+    const [role, person] = [{ credit: { role: 'lead' } }, { credit: { person: 1 } }];
+    expect([
+      await send('POST', '', { title: 'New', ...role }),
+      await send('POST', '', { title: 'New', ...person }),
+    ]).toEqual([200, 403]);
+    expect([await send('PUT', '/1', person), await send('PUT', '/1', role)]).toEqual([200, 403]);
   });
 
   it('SU2 conditions of permissions hold for windows', async () => {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { adminEndpoints } from '../../src/administration/endpoints.js';
 import { libraryRoutes } from '../../src/http/library-routes.js';
+import { UNSEEN_PATH } from '../../src/http/unseen-routes.js';
 import { adminPassword, cookieOf, emailOf, newAdminWorld, studio } from '../world/administrators.js';
 import { newFolder } from '../world/folders.js';
 import { openedForTests } from '../world/opening.js';
@@ -27,9 +28,9 @@ describe.each(dialects)('safety of the Studio on %s', (dialect) => {
     it_.server.send('POST', '/admin/login', { body: { email: emailOf('ada'), password: adminPassword }, headers });
 
   it('AD4: no answer about administrators is kept by anybody, whether it is given or refused', async () => {
-    const routes = [...adminEndpoints, ...libraryRoutes].map((it) => ({
+    const routes = [...adminEndpoints, ...libraryRoutes, { method: 'GET', path: UNSEEN_PATH } as const].map((it) => ({
       method: it.method,
-      url: it.path.replace(':id', '999'),
+      url: it.path.replace(':id', '999').replace(':type', 'api::film.film'),
     }));
     for (const { method, url } of routes.filter((it) => !it.url.endsWith('/logout'))) {
       const body = method === 'GET' || method === 'DELETE' ? {} : { body: {} };

@@ -19,3 +19,6 @@ export const entryName = (type: Type | null, id: number, title: unknown): string
   if (type === null) return `#${id}`;
   return type.kind === 'single' ? type.displayName : `${type.displayName} ${id}`;
 };
+
+/** What people call a type among others: those of plugins have their names in lower case. */
+export const typeName = ({ displayName }: Type): string => displayName.charAt(0).toUpperCase() + displayName.slice(1);

@@ -34,6 +34,15 @@ export const isSystem = ({ name }: Attribute): boolean => SYSTEM.has(name);
 export const contentTypes = (model: Model): readonly Type[] =>
   model.types.filter((it) => it.kind !== 'component' && it.uid.startsWith('api::'));
 
+/** What a save does: a new entry has other fields that may be written than one that is stored, inside of components, too. */
+export type Writing = 'create' | 'update';
+
+export const mayWrite = ({ mayCreate, mayUpdate }: Attribute, writing: Writing): boolean =>
+  writing === 'create' ? mayCreate : mayUpdate;
+
+export const USER_UID = 'plugin::users-permissions.user';
+export const FILE_UID = 'plugin::upload.file';
+
 /** What is typed as a value of a filter, as the server reads it: times have seconds. */
 export const filterValue = ({ family }: Pick<Attribute, 'family'>, typed: string): string =>
   family === 'time' ? typed.trim().replace(/^\d\d:\d\d$/, '$&:00') : typed;

@@ -33,6 +33,9 @@ export const theme = createTheme({
   components: {
     // texts of content are read from the right where they are written so, each by itself
     Input: { defaultProps: { attributes: { input: { dir: 'auto' } } } },
+    // of several values each is a text, and their list is none
+    TagsInput: { defaultProps: { attributes: {} } },
+    PillsInputField: { defaultProps: { dir: 'auto' } },
     Text: { defaultProps: { dir: 'auto' } },
     Title: { defaultProps: { dir: 'auto' } },
     Badge: { defaultProps: { tt: 'none' } },

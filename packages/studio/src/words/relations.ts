@@ -8,6 +8,12 @@ export const relations = {
   loading: 'Loading',
   empty: 'This list is empty. Add an entry below.',
   unknownTarget: 'You do not have permission to view the entries of this relation.',
+  unseen: {
+    one: 'Holds an entry that you do not have permission to view. It is kept unless you choose another one.',
+    replaced: 'Saving replaces an entry that you do not have permission to view.',
+    list: 'Also holds entries that you do not have permission to view. They are kept, before the ones shown here.',
+    onlyList: 'Holds entries that you do not have permission to view. They are kept.',
+  },
   count: (total: number) => `${number.format(total)} ${total === 1 ? 'entry' : 'entries'}`,
   changed: 'unsaved changes',
   filter: 'Filter this list',
@@ -50,6 +56,8 @@ export const relations = {
     clear: 'Clear selection',
     type: 'Content type',
     entry: 'Add an entry',
+    another: 'Choose another entry',
+    file: (isList: boolean) => (isList ? 'Choose files' : 'Choose a file'),
   },
   moveTo: {
     title: (title: string) => `Move ${title} to…`,
@@ -149,7 +157,8 @@ export const relations = {
     leftHint: 'They were made in another tab. Restoring them swaps them with the changes in this form.',
     takeUp: 'Restore',
     copied: 'Unsaved copy',
-    copiedHint: 'Unique values, one-to-one relations and lists of more than 1,000 entries were not copied.',
+    copiedHint:
+      'Unique values, one-to-one relations, lists of more than 1,000 entries and values that you may not set were not copied.',
     cannotKeep: 'This browser has no space left for unsaved changes. Save before you leave the page.',
     locale: 'Locale',
     otherLocales: 'In other locales',

@@ -1,4 +1,5 @@
 /** Ask: conditions, pages, states and locales by clicking; texts that cannot be read; what is copied; large answers. */
+import { randomInt } from 'node:crypto';
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { words } from '../../src/words/index.js';
@@ -81,6 +82,44 @@ describe('Ask', () => {
     await expect.poll(() => search(page)).toBe('populate[author]=true&filters[$or][0][title][$startsWith]=S');
     await panel.press('Escape');
     await panel.waitFor({ state: 'detached' });
+  });
+
+  it('values and answers are shown and edited in the direction in which each is written', async () => {
+    const name = `נמל קטן (${randomInt(1e9)})`;
+    const made = await studio.send('POST', '/api/authors', {
+      data: { name, slug: `namal-${randomInt(1e9)}`, bio: 'Small harbour' },
+    });
+    expect(made.status).toBe(200);
+    const direction = (of: Locator): Promise<string> => of.evaluate((it) => getComputedStyle(it).direction);
+    const page = await open(
+      `/ask?type=authors&q=${encodeURIComponent('fields[0]=name&fields[1]=bio&filters[name][$in][0]=Quay')}`,
+    );
+    const panel = await options(page);
+    const values = panel.getByLabel(texts.options.values);
+    await values.fill(name);
+    expect(await direction(values)).toBe('rtl');
+    await values.press('Enter');
+    const tag = (text: string): Locator => panel.getByText(text, { exact: true });
+    await tag(name).waitFor();
+    expect([await tag(name).evaluate((it) => getComputedStyle(it).unicodeBidi), await direction(values)]).toEqual([
+      'plaintext',
+      'ltr',
+    ]);
+    const search = panel.getByLabel(texts.options.search);
+    await search.fill('נמל');
+    expect(await direction(search)).toBe('rtl');
+    await search.press('Enter');
+    await page.getByText(/^\d+ of \d+ entr/).waitFor();
+    const response = page.getByRole('region', { name: texts.answer.label });
+    const shown = response.getByText(new RegExp(`^"?${name.replace(/[()]/g, '\\$&')}"?$`)).first();
+    expect(await direction(shown)).toBe('rtl');
+    await studio.keep(page, 'ask-rtl');
+    for (const view of ['tree', 'table'] as const) {
+      await response.getByText(texts.answer.views[view], { exact: true }).click();
+      await shown.waitFor();
+      expect([view, await direction(shown)]).toEqual([view, 'rtl']);
+    }
+    await accessible(page);
   });
 
   it('pages by offset, search, state and locale are chosen by clicking, and the answer follows', async () => {

@@ -138,6 +138,19 @@ describe.each(oneDialect)('forms on %s', (dialect) => {
     expect(await stored(studio, id)).toMatchObject({ summary: null, huge: '9007199254740993', price: 0.1 });
   });
 
+  it('a text that is emptied is null, so that the server refuses it where one is required', async () => {
+    const id = await make(studio, { name: 'Moss', summary: 'green', story: 'long' });
+    const page = await open(studio, id);
+    for (const name of ['summary', 'story']) await box(page, name).fill('');
+    await save(page);
+    expect(await stored(studio, id)).toMatchObject({ name: 'Moss', summary: null, story: null });
+    // of a draft nothing is required
+    await box(page, 'name').fill('');
+    await page.getByRole('button', { name: 'Publish', exact: true }).click();
+    await expect.poll(() => box(page, 'name').getAttribute('aria-invalid')).toBe('true');
+    expect(await stored(studio, id)).toMatchObject({ name: 'Moss' });
+  });
+
   it('shows what the server refuses at its path, also inside components that are closed', async () => {
     const tags = ['a', 'b', 'c', 'd'].map((label) => ({ label }));
     const id = await make(studio, { name: 'Fern', tags });

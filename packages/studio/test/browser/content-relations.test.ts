@@ -1,51 +1,9 @@
 /** Relations of every kind in one form, and values that must not be altered: picked, put in order and read back over REST. */
-import fs from 'node:fs';
-import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { queryOf } from '../../../server/test/world/databases.js';
+import { addExhibits } from './exhibits.js';
 import { accessible, drag, oneDialect, type Studio, settled, tall, useStudio } from './studio.js';
-
-const relation = (kind: string, target: string, rest = {}) => ({
-  type: 'relation',
-  relation: kind,
-  target: `api::${target}.${target}`,
-  ...rest,
-});
-
-/** Adds `exhibits`, whose relations are of the kinds that the magazine lacks. */
-const addExhibits = (dir: string): void => {
-  const write = (file: string, value: object): void => {
-    fs.mkdirSync(path.dirname(path.join(dir, file)), { recursive: true });
-    fs.writeFileSync(path.join(dir, file), JSON.stringify(value));
-  };
-  const type = (name: string, attributes: object): void =>
-    write(`src/api/${name}/content-types/${name}/schema.json`, {
-      kind: 'collectionType',
-      collectionName: `${name}s`,
-      info: { singularName: name, pluralName: `${name}s`, displayName: name[0]!.toUpperCase() + name.slice(1) },
-      attributes: { name: { type: 'string' }, ...attributes },
-    });
-  write('src/components/parts/shelf.json', {
-    collectionName: 'components_parts_shelves',
-    info: { displayName: 'Shelf' },
-    attributes: { articles: relation('manyToMany', 'article') },
-  });
-  type('exhibit', {
-    author: relation('manyToOne', 'author'),
-    pieces: relation('oneToMany', 'piece', { mappedBy: 'exhibit' }),
-    about: { type: 'relation', relation: 'morphToOne' },
-    things: { type: 'relation', relation: 'morphToMany' },
-    pictures: { type: 'media', multiple: true },
-    moment: { type: 'datetime' },
-    huge: { type: 'biginteger' },
-    ratio: { type: 'float' },
-    price: { type: 'decimal' },
-    facts: { type: 'json' },
-    shelves: { type: 'component', component: 'parts.shelf', repeatable: true },
-  });
-  type('piece', { exhibit: relation('manyToOne', 'exhibit', { inversedBy: 'pieces' }) });
-};
 
 type Values = Readonly<Record<string, unknown>>;
 interface Row {
@@ -108,6 +66,8 @@ describe.each(oneDialect)('relations of every kind on %s', (dialect) => {
       await pick(page, group.getByRole('combobox', { name: 'Add an entry' }), text, new RegExp(text));
     };
     await add(about, 'Author', 'Júlio');
+    // there is one place
+    await about.getByRole('combobox', { name: 'Choose another entry' }).waitFor();
     await add(things, 'Article', 'Slack Water');
     await add(things, 'Author', 'Júlio');
     await things.getByRole('button', { name: /^Move Júlio.* up/ }).click();
@@ -365,5 +325,48 @@ describe.each(oneDialect)('relations of every kind on %s', (dialect) => {
     const page = await narrow.open(`/content/exhibits/${id}/pieces`);
     await page.getByRole('heading', { level: 1, name: /^pieces of x+$/ }).waitFor();
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+  });
+
+  it('users and files are picked in polymorphic relations, with the library for files', async () => {
+    const user = { username: 'quill', email: 'quill@example.org', password: 'A-long-secret-1', role: 1 };
+    expect((await studio.send('POST', '/api/users', user)).status).toBe(201);
+    const { id } = await send(studio, 'POST', 'exhibits', { name: 'Seventh' });
+    const page = await open(`/content/exhibits/${id}`);
+    const about = page.getByRole('group', { name: 'about', exact: true });
+    const things = page.getByRole('group', { name: 'things', exact: true });
+    const choose = async (group: typeof about, type: string): Promise<void> => {
+      await group.getByRole('combobox', { name: 'Content type' }).click();
+      await page.getByRole('option', { name: type, exact: true }).click();
+    };
+    await choose(things, 'User');
+    await pick(page, things.getByRole('combobox', { name: 'Add an entry' }), 'quill', /quill/);
+    await choose(things, 'File');
+    await things.getByRole('button', { name: 'Choose files' }).click();
+    const dialog = page.getByRole('dialog');
+    const boxes = dialog.getByRole('checkbox', { name: /^Select .*\.(jpg|png)$/ });
+    for (const i of [0, 1]) await boxes.nth(i).check();
+    await accessible(page);
+    await dialog.getByRole('button', { name: 'Choose 2 files' }).click();
+    await expect.poll(() => things.getByRole('listitem').count()).toBe(3);
+    await choose(about, 'File');
+    await about.getByRole('button', { name: 'Choose a file' }).click();
+    await boxes.first().check();
+    await dialog.getByRole('button', { name: 'Choose 1 file' }).click();
+    await about.getByRole('listitem').getByText('File').waitFor();
+    await accessible(page);
+    await studio.keep(page, 'relation-files');
+    await save(page);
+    const { attributes } = await send(studio, 'GET', `exhibits/${id}?populate[things]=true&populate[about]=true`);
+    expect((attributes['things'] as Values[]).map((it) => it['__type'])).toEqual([
+      'plugin::users-permissions.user',
+      'plugin::upload.file',
+      'plugin::upload.file',
+    ]);
+    expect(attributes['about']).toMatchObject({ __type: 'plugin::upload.file' });
+    // what is stored has the same names, and files have a page
+    await page.reload();
+    await things.getByRole('listitem').filter({ hasText: 'quill' }).getByText('User').waitFor();
+    await about.getByRole('link', { name: /^Open / }).click();
+    await page.waitForURL(/\/media\/\d+$/);
   });
 });

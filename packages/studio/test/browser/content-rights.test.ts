@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { queryOf } from '../../../server/test/world/databases.js';
+import { addExhibits } from './exhibits.js';
 import { accessible, oneDialect, type Person, settled, useStudio } from './studio.js';
 
 interface Permission {
@@ -9,9 +10,12 @@ interface Permission {
   readonly own?: true;
   readonly locales?: readonly string[];
   readonly fields?: readonly string[];
+  /** Of the type; articles by default. */
+  readonly subject?: string;
 }
 
-/** About articles. */
+const exhibit = { subject: 'api::exhibit.exhibit', fields: ['name', 'about', 'things', 'author', 'shelves'] };
+
 const roles = {
   writer: [
     { action: 'read' },
@@ -25,6 +29,19 @@ const roles = {
   titler: [{ action: 'read' }, { action: 'create' }, { action: 'update', fields: ['title'] }],
   publisher: [{ action: 'read' }, { action: 'publish' }],
   cleaner: [{ action: 'read' }, { action: 'publish' }, { action: 'delete' }],
+  setter: [
+    { action: 'read', ...exhibit },
+    { action: 'create', ...exhibit, fields: ['name', 'shelves.label'] },
+    { action: 'update', ...exhibit, fields: ['name', 'shelves.articles'] },
+    { action: 'read' },
+  ],
+  namer: [{ action: 'read', ...exhibit }, { action: 'update', ...exhibit, fields: ['name'] }, { action: 'read' }],
+  keeper: [
+    { action: 'read', ...exhibit },
+    { action: 'update', ...exhibit },
+    { action: 'read', subject: 'api::category.category', fields: ['name'] },
+    { action: 'read', subject: 'api::author.author', fields: ['name'], own: true },
+  ],
 } as const satisfies Readonly<Record<string, readonly Permission[]>>;
 type Name = keyof typeof roles;
 const names = Object.keys(roles) as readonly Name[];
@@ -34,7 +51,7 @@ const button = (page: Page, name: string) => page.getByRole('button', { name, ex
 const refusal = 'You have permission to view this entry, but not to edit it.';
 
 describe.each(oneDialect)('few permissions on %s', (dialect) => {
-  const studio = useStudio(dialect);
+  const studio = useStudio(dialect, { prepare: addExhibits });
 
   const run = (text: string) => queryOf({ db: { dialect: { name: dialect } }, env: studio.env }, text);
   const next = async (table: string): Promise<number> =>
@@ -42,11 +59,17 @@ describe.each(oneDialect)('few permissions on %s', (dialect) => {
   const addRole = async (name: Name): Promise<void> => {
     const role = await next('admin_roles');
     await run(`insert into admin_roles (id, name, code) values (${role}, '${name}', '${name}')`);
-    for (const { action, own, locales = null, fields = ['title', 'related'] } of roles[name] as readonly Permission[]) {
+    for (const {
+      action,
+      own,
+      locales = null,
+      fields = ['title', 'related'],
+      subject = 'api::article.article',
+    } of roles[name] as readonly Permission[]) {
       const id = await next('admin_permissions');
       const properties = JSON.stringify({ fields, locales });
       await run(`insert into admin_permissions (id, action, subject, properties, conditions) values
-        (${id}, 'plugin::content-manager.explorer.${action}', 'api::article.article', '${properties}',
+        (${id}, 'plugin::content-manager.explorer.${action}', '${subject}', '${properties}',
         '${own ? '["admin::is-creator"]' : '[]'}')`);
       await run(`insert into admin_permissions_role_links (permission_id, role_id, permission_order)
         values (${id}, ${role}, 1)`);
@@ -168,5 +191,106 @@ describe.each(oneDialect)('few permissions on %s', (dialect) => {
     await bar.getByRole('button', { name: 'Unpublish' }).click();
     await bar.waitFor({ state: 'detached' });
     await page.getByRole('row').filter({ hasText: 'Of their own' }).getByText('Draft').waitFor();
+  });
+
+  it('inside of components what may be set depends on whether the entry is new, and a component that is locked is locked whole', async () => {
+    const page = await open('setter', '/content/exhibits/new');
+    await page.getByRole('textbox', { name: 'name', exact: true }).fill('Set');
+    const label = page.getByRole('textbox', { name: 'label', exact: true });
+    const add = page.getByRole('combobox', { name: 'Add Article' });
+    const isOpen = async (): Promise<readonly [boolean, boolean]> => {
+      await settled(page);
+      return [(await label.getAttribute('readonly')) === null, (await add.count()) === 1];
+    };
+    await button(page, 'Add to shelves').click();
+    expect(await isOpen()).toEqual([true, false]);
+    await label.fill('High');
+    await button(page, 'Save').click();
+    await page.waitForURL(/exhibits\/\d+$/);
+    await label.waitFor();
+    await expect.poll(isOpen).toEqual([false, true]);
+    await add.fill('Slack');
+    await page.getByRole('option', { name: /Slack Water/ }).click();
+    await button(page, 'Save').click();
+    await page.getByText(/^Saved\./).waitFor();
+    // the list has a page of its own
+    const id = page.url().split('/').at(-1);
+    const { body } = await studio.send('GET', `/api/exhibits/${id}?populate=shelves`);
+    const [shelf] = (body as { data: { attributes: { shelves: { id: number }[] } } }).data.attributes.shelves;
+    const listPage = `/content/exhibits/${id}/shelves/parts.shelf:${shelf!.id}/articles`;
+    await page.goto(`/studio${listPage}`);
+    await add.waitFor();
+
+    const other = await open('namer', `/content/exhibits/${id}`);
+    await button(other, 'Save').waitFor();
+    await settled(other);
+    expect(await other.getByRole('textbox', { name: 'name', exact: true }).getAttribute('readonly')).toBeNull();
+    expect(await other.getByRole('textbox', { name: 'label', exact: true }).getAttribute('readonly')).not.toBeNull();
+    expect(await other.getByRole('combobox', { name: 'Add Article' }).count()).toBe(0);
+    await studio.keep(other, 'content-locked-component');
+    await other.goto(`/studio${listPage}`);
+    await other.getByText('1 entry').waitFor();
+    expect(await other.getByRole('combobox', { name: 'Add Article' }).count()).toBe(0);
+  });
+
+  it('a relation that holds an entry which they may not see says so, and keeps it', async () => {
+    const author = { id: 1, __type: 'api::author.author' };
+    const category = { id: 1, __type: 'api::category.category' };
+    const held = { about: author, things: [author, category] };
+    const data = { name: 'Kept', author: 1, ...held, shelves: [{ label: 'Low', subject: author }] };
+    const made = await studio.send('POST', '/api/exhibits', { data });
+    const { id } = (made.body as { data: { id: number } }).data;
+    const stored = async () => {
+      const query = 'populate[about][fields]=id&populate[things][fields]=id&populate[author][fields]=id';
+      const { body } = await studio.send(
+        'GET',
+        `/api/exhibits/${id}?${query}&populate[shelves][populate][subject][fields]=id`,
+      );
+      return (body as { data: { attributes: object } }).data.attributes;
+    };
+
+    const page = await open('keeper', `/content/exhibits/${id}`);
+    const one = 'Holds an entry that you do not have permission to view. It is kept unless you choose another one.';
+    // about, author, and subject of the shelf
+    await expect.poll(() => page.getByText(one).count()).toBe(3);
+    const about = page.getByRole('group', { name: 'about', exact: true });
+    const things = page.getByRole('group', { name: 'things', exact: true });
+    await things.getByText('Also holds entries that you do not have permission to view.').waitFor();
+    expect(await page.getByText('None', { exact: true }).count()).toBe(0);
+    await accessible(page);
+    await studio.keep(page, 'content-unseen');
+    await page.getByRole('textbox', { name: 'name', exact: true }).fill('Kept, renamed');
+    await page.getByRole('textbox', { name: 'label', exact: true }).fill('Lower');
+    await things.getByRole('button', { name: /^Remove/ }).click();
+    await button(page, 'Save').click();
+    await page.getByText(/^Saved\./).waitFor();
+    expect(await stored()).toMatchObject({
+      name: 'Kept, renamed',
+      about: author,
+      things: [author],
+      author: { data: { id: 1 } },
+      shelves: [{ label: 'Lower', subject: author }],
+    });
+    await things.getByText('Holds entries that you do not have permission to view. They are kept.').waitFor();
+
+    // only another entry takes its place
+    const replaced = 'Saving replaces an entry that you do not have permission to view.';
+    const choose = async (): Promise<void> => {
+      await about.getByRole('combobox', { name: 'Add an entry' }).fill('Mak');
+      await page.getByRole('option', { name: 'Making' }).click();
+    };
+    await about.getByRole('combobox', { name: 'Content type' }).click();
+    await page.getByRole('option', { name: 'Category', exact: true }).click();
+    await choose();
+    await about.getByText(replaced).waitFor();
+    await about.getByRole('button', { name: 'Remove Making' }).click();
+    await about.getByText(one).waitFor();
+    expect(await page.getByText(replaced).count()).toBe(0);
+    await choose();
+    await button(page, 'Save').click();
+    await page.getByText(/^Saved\./).waitFor();
+    expect(await stored()).toMatchObject({ about: category, things: [author] });
+    await expect.poll(() => page.getByText(one).count()).toBe(2);
+    expect(await page.getByText(replaced).count()).toBe(0);
   });
 });

@@ -16,6 +16,7 @@ import { IconPlus } from '@tabler/icons-react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { encodeQuery } from 'dovetail-client';
 import { useRef, useState } from 'react';
+import { USER_UID } from '../../model/model.js';
 import { Confirm, type Question } from '../../parts/Confirm.js';
 import { EmptyState } from '../../parts/EmptyState.js';
 import { Fault } from '../../parts/Fault.js';
@@ -34,7 +35,6 @@ import { Listing, type RowAction, RowActions } from './Listing.js';
 
 const texts = words.access.users;
 
-const USER_UID = 'plugin::users-permissions.user';
 const PAGE_SIZE = 50;
 
 interface User {

@@ -55,7 +55,9 @@ export const AnswerTable = ({
                   const isNumber = typeof values.get(name) === 'number';
                   return (
                     <Table.Td key={name} title={text} ta={isNumber ? 'right' : undefined}>
-                      <div className="ask-cell">{text.slice(0, 300)}</div>
+                      <div className="ask-cell" dir="auto">
+                        {text.slice(0, 300)}
+                      </div>
                     </Table.Td>
                   );
                 })}

@@ -93,7 +93,7 @@ export const AnswerTree = ({
                 </ActionIcon>
               )}
               <span className={row.isEntry ? 'ask-answer-id' : 'ask-answer-name'}>{row.label}</span>{' '}
-              <span className="ask-answer-text" title={row.text}>
+              <span className="ask-answer-text" dir="auto" title={row.text}>
                 {row.text}
               </span>
             </div>

@@ -2,7 +2,14 @@
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { typescriptLanguage } from '@codemirror/lang-javascript';
 import { jsonLanguage } from '@codemirror/lang-json';
-import { codeFolding, foldGutter, foldKeymap, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import {
+  bidiIsolates,
+  codeFolding,
+  foldGutter,
+  foldKeymap,
+  HighlightStyle,
+  syntaxHighlighting,
+} from '@codemirror/language';
 import { type Diagnostic, setDiagnostics } from '@codemirror/lint';
 import { Compartment, EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, keymap } from '@codemirror/view';
@@ -61,10 +68,11 @@ const languageOf = (language: Language): Extension => {
   switch (language) {
     case 'text':
       return [];
+    // each text of a program or of JSON keeps its place in it, whatever its direction
     case 'code':
-      return typescriptLanguage;
+      return [typescriptLanguage, bidiIsolates()];
     case 'json':
-      return [jsonLanguage, codeFolding(), foldGutter(), keymap.of(foldKeymap)];
+      return [jsonLanguage, bidiIsolates(), codeFolding(), foldGutter(), keymap.of(foldKeymap)];
   }
 };
 

@@ -1,5 +1,5 @@
 /** Places of the tree: the entry type asked for, what it populates, what that populates, and so on. */
-import { type Attribute, attributeOf, type Model, type Type, typeOf } from '../../../model/model.js';
+import { type Attribute, attributeOf, FILE_UID, type Model, type Type, typeOf } from '../../../model/model.js';
 import type { Leniency } from './brackets.js';
 import { isMembers, type Members, memberOf, type Node, noMembers, type Path, withMember } from './node.js';
 import { readFlag, readPopulate, writePopulate } from './options.js';
@@ -13,17 +13,17 @@ export const fragmentStep = (uid: string): string => `${FRAGMENT}${uid}`;
 export const uidOfStep = (step: string): string | null =>
   step.startsWith(FRAGMENT) ? step.slice(FRAGMENT.length) : null;
 
-const FILES = 'plugin::upload.file';
-
 /** The types whose entries an attribute shows, as far as they are known to whoever asks. */
 export const targetsOf = (model: Model, attribute: Attribute): readonly Type[] =>
   targetUidsOf(model, attribute).flatMap((uid) => typeOf(model, uid) ?? []);
 
 const targetUidsOf = (model: Model, { relation, media, component, zone, kind }: Attribute): readonly string[] => {
   if (kind === 'morph')
-    return model.types.filter((it) => it.kind !== 'component' && (it.may.find || it.uid === FILES)).map((it) => it.uid);
+    return model.types
+      .filter((it) => it.kind !== 'component' && (it.may.find || it.uid === FILE_UID))
+      .map((it) => it.uid);
   if (zone) return zone.components;
-  const uid = relation?.target ?? component?.uid ?? (media ? FILES : undefined);
+  const uid = relation?.target ?? component?.uid ?? (media ? FILE_UID : undefined);
   return uid === undefined ? [] : [uid];
 };
 

@@ -70,7 +70,8 @@ const EntryEditor = ({ type, entry, other }: EntryEditorProps) => {
   const [form, dispatch] = useReducer(reduceForm, entry, formOf);
   const { id, publishedAt, updatedAt, updatedBy, createdAt, createdBy, locale } = form.entry;
   const mayChange = useMayChange(type, form.entry);
-  const may = mayChange(id === null ? 'create' : 'update');
+  const writing = id === null ? 'create' : 'update';
+  const may = mayChange(writing);
   // other locales, a copy and deletion are not a matter of changing this one
   const hasBar = may || (id !== null && (type.localized || hasActions(type, mayChange)));
   const readOnly = may ? null : id === null ? texts.mayNotCreate : texts.mayNot;
@@ -81,10 +82,11 @@ const EntryEditor = ({ type, entry, other }: EntryEditorProps) => {
       id,
       locale,
       readOnly,
-      mayWrite: (name) => mayChange(id === null ? 'create' : 'update', name),
+      writing,
+      mayChange: (name) => mayChange(writing, name),
       dispatch,
     }),
-    [model, type, id, locale, readOnly, mayChange],
+    [model, type, id, locale, readOnly, writing, mayChange],
   );
   const marks = useMemo(() => ({ faults: form.faults, conflicts: form.conflicts }), [form.faults, form.conflicts]);
   // who makes a new entry begins to write

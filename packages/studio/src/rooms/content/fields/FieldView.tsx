@@ -2,14 +2,14 @@
 import { Code, Group, Input, Text } from '@mantine/core';
 import { IconLock } from '@tabler/icons-react';
 import { memo, use, useCallback, useMemo } from 'react';
-import type { Attribute, Type } from '../../../model/model.js';
+import { type Attribute, mayWrite, type Type } from '../../../model/model.js';
 import { words } from '../../../words/index.js';
 import type { Field, FieldPath, Json, MediaField, PartsField } from '../form/fields.js';
 import { isWriteOnly } from '../form/fields.js';
 import { RelationField } from '../relations/RelationField.js';
 import { ScalarControl } from './controls.js';
 import { type Frame, Framed } from './Framed.js';
-import { elementId, MarksContext, useForm } from './form-context.js';
+import { elementId, LockedContext, MarksContext, useForm } from './form-context.js';
 import { hintsOf } from './hints.js';
 import { MediaControl } from './MediaControl.js';
 import { PartsControl } from './PartsControl.js';
@@ -28,20 +28,21 @@ interface FieldViewProps {
 }
 
 export const FieldView = memo(({ attribute, owner, path, field, target }: FieldViewProps) => {
-  const { type, id, locale, readOnly: why, mayWrite, dispatch } = useForm();
+  const { type, id, locale, readOnly: why, writing, mayChange, dispatch } = useForm();
+  const isLocked = use(LockedContext);
   const { faults, conflicts } = use(MarksContext);
   const messages = faults[path];
   const isConflict = conflicts.includes(path);
   const readOnly =
     why ??
-    (attribute.mayWrite && (path.includes('/') || mayWrite(attribute.name))
+    (!isLocked && mayWrite(attribute, writing) && (path.includes('/') || mayChange(attribute.name))
       ? null
       : texts.notWritable(attribute.lockedBy));
   const change = useCallback((next: Field) => dispatch({ kind: 'set', path, field: next }), [dispatch, path]);
 
   const hints = hintsOf(attribute, owner, field);
-  // what holds for the whole form is said above it
-  const locked = why === null ? readOnly : null;
+  // what holds for the whole form, or for the component around, is said above it
+  const locked = why === null && !isLocked ? readOnly : null;
   const frame: Frame = useMemo(
     () => ({
       label: attribute.name,

@@ -100,7 +100,7 @@ export const MarkdownControl = ({ path, field, onChange, readOnly, frame }: Scal
             value={text}
             readOnly={readOnly}
             placeholder={field.value === null ? words.content.controls.none : ''}
-            onChange={(event) => onChange({ kind: 'scalar', value: event.currentTarget.value })}
+            onChange={(event) => onChange({ kind: 'scalar', value: event.currentTarget.value || null })}
             onKeyDown={(event) => {
               if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
               const edit = event.key === 'b' ? 'bold' : event.key === 'i' ? 'italic' : null;

@@ -27,7 +27,7 @@ import { SortableList } from '../SortableList.js';
 import { FieldsView } from './FieldsView.js';
 import { type Frame, Framed } from './Framed.js';
 import styles from './fields.module.css';
-import { elementId, MarksContext, useForm } from './form-context.js';
+import { elementId, LockedContext, MarksContext, useForm } from './form-context.js';
 import { titleOfPart } from './part-titles.js';
 
 const texts = words.content.parts;
@@ -45,7 +45,7 @@ interface PartsControlProps {
 }
 
 export const PartsControl = ({ attribute, path, field: { parts }, onChange, readOnly, frame }: PartsControlProps) => {
-  const { model, type, id, locale } = useForm();
+  const { model, type, id, locale, writing } = useForm();
   const client = useClient();
   const { faults } = use(MarksContext);
   const isSingle = isSinglePart(attribute);
@@ -126,13 +126,13 @@ export const PartsControl = ({ attribute, path, field: { parts }, onChange, read
         ({ part: whole, left }) => {
           // it may have been removed, or stored, meanwhile
           const at = now.current.parts.findIndex((it) => it.key === key);
-          insert(copyOfPart(model, whole), at === -1 ? now.current.parts.length : at + 1);
+          insert(copyOfPart(model, whole, writing), at === -1 ? now.current.parts.length : at + 1);
           setLeft(left.length > 0 ? texts.tooLong(left.map((it) => it.split('/').at(-1) ?? it)) : null);
         },
         () => setLeft(texts.notCopied),
       );
     },
-    [insert, client, model, type, id, locale, path],
+    [insert, client, model, type, id, locale, writing, path],
   );
 
   const components = useMemo(
@@ -351,7 +351,9 @@ const PartCard = memo((props: PartCardProps) => {
       {isOpen && (
         <div className={styles['partBody']}>
           {component ? (
-            <FieldsView type={component} path={path} fields={part.fields} />
+            <LockedContext value={readOnly}>
+              <FieldsView type={component} path={path} fields={part.fields} />
+            </LockedContext>
           ) : (
             <Text size="sm" c="dimmed">
               {texts.unknown}

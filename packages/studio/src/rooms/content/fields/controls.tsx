@@ -37,10 +37,11 @@ import { UidControl } from './UidControl.js';
 const texts = words.content.controls;
 
 const valueField = (value: Json): ScalarField => ({ kind: 'scalar', value });
+const textField = (text: string): ScalarField => valueField(text === '' ? null : text);
 const textIn = ({ value }: ScalarField): string => (value === null ? '' : String(value));
 const idOf = (path: FieldPath): string => elementId(path);
 
-/** An empty text is null, unless the empty text is what is stored: then the two are told apart by a button. */
+/** An emptied text is null, as in v4's panel: nothing was entered. An empty text that is stored is shown as one, with the button that clears it. */
 const LineControl = ({ attribute, path, field, onChange, readOnly, frame }: ScalarProps) => (
   <TextInput
     {...frame}
@@ -49,7 +50,7 @@ const LineControl = ({ attribute, path, field, onChange, readOnly, frame }: Scal
     value={textIn(field)}
     readOnly={readOnly}
     placeholder={field.value === null ? texts.none : ''}
-    onChange={(event) => onChange(valueField(event.currentTarget.value))}
+    onChange={(event) => onChange(textField(event.currentTarget.value))}
     rightSection={<Clear field={field} onChange={onChange} readOnly={readOnly} name={attribute.name} />}
   />
 );
@@ -64,7 +65,7 @@ const LinesControl = ({ attribute, path, field, onChange, readOnly, frame }: Sca
     value={textIn(field)}
     readOnly={readOnly}
     placeholder={field.value === null ? texts.none : ''}
-    onChange={(event) => onChange(valueField(event.currentTarget.value))}
+    onChange={(event) => onChange(textField(event.currentTarget.value))}
     rightSection={<Clear field={field} onChange={onChange} readOnly={readOnly} name={attribute.name} />}
     rightSectionProps={{ style: { alignItems: 'flex-start', paddingTop: 4 } }}
   />
@@ -128,7 +129,7 @@ const EnumerationControl = ({ attribute, path, field, onChange, readOnly, frame 
       value={value}
       disabled={readOnly}
       maw={320}
-      onChange={(event) => onChange(valueField(event.currentTarget.value === '' ? null : event.currentTarget.value))}
+      onChange={(event) => onChange(textField(event.currentTarget.value))}
     >
       <option value="">{texts.none}</option>
       {value !== '' && !values.includes(value) && <option value={value}>{texts.notListed(value)}</option>}
@@ -155,7 +156,7 @@ const PasswordControl = ({ path, field, onChange, readOnly, frame }: ScalarProps
     readOnly={readOnly}
     maw={400}
     autoComplete="new-password"
-    onChange={(event) => onChange(valueField(event.currentTarget.value === '' ? null : event.currentTarget.value))}
+    onChange={(event) => onChange(textField(event.currentTarget.value))}
   />
 );
 
@@ -189,7 +190,7 @@ const DateControl = ({ attribute, path, field, onChange, readOnly, frame }: Scal
       maw={240}
       onBlur={check}
       onInvalid={check}
-      onChange={(event) => onChange(valueField(event.currentTarget.value === '' ? null : event.currentTarget.value))}
+      onChange={(event) => onChange(textField(event.currentTarget.value))}
       rightSection={
         <Clear field={field} onChange={clear} readOnly={readOnly} name={attribute.name} isIncomplete={isIncomplete} />
       }

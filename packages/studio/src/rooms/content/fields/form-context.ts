@@ -1,6 +1,6 @@
 /** What every field of a form knows. */
 import { createContext, type Dispatch, use } from 'react';
-import type { Model, Type } from '../../../model/model.js';
+import type { Model, Type, Writing } from '../../../model/model.js';
 import type { FormAction } from '../form/entry-form.js';
 import type { FaultsByPath } from '../form/faults.js';
 import type { FieldPath } from '../form/fields.js';
@@ -14,8 +14,9 @@ export interface FormFacts {
   readonly locale: string | null;
   /** Why nothing can be changed, if so. */
   readonly readOnly: string | null;
-  /** Whether this entry's attribute may be changed: some may be set in a new entry only. */
-  readonly mayWrite: (attribute: string) => boolean;
+  readonly writing: Writing;
+  /** Whether this entry's attribute may be changed: some may be in entries of their own only. */
+  readonly mayChange: (attribute: string) => boolean;
   readonly dispatch: Dispatch<FormAction>;
 }
 
@@ -27,6 +28,9 @@ export const useForm = (): FormFacts => {
   if (facts === null) throw new Error('A field needs a form around it.');
   return facts;
 };
+
+/** Whether the component around, or one around that, may not be changed. */
+export const LockedContext = createContext(false);
 
 interface Marks {
   readonly faults: FaultsByPath;

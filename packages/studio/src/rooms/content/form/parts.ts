@@ -1,6 +1,14 @@
 /** Adds, moves, copies and removes components in a list. */
 import { randomId } from '@mantine/hooks';
-import { type Attribute, attributeOf, type Model, type Type, typeOf } from '../../../model/model.js';
+import {
+  type Attribute,
+  attributeOf,
+  type Model,
+  mayWrite,
+  type Type,
+  typeOf,
+  type Writing,
+} from '../../../model/model.js';
 import { editOfRows, rowsAfter } from '../relations/relation-edit.js';
 import { type Field, type Fields, newFields, type Part, type RelationField } from './fields.js';
 
@@ -34,11 +42,11 @@ export const movedPart = (parts: readonly Part[], key: string, to: number): read
 };
 
 /** A copy that the server makes new: no ids of components. Passwords are not known and therefore not copied. */
-export const copyOfPart = (model: Model, part: Part, keyOf: () => string = newKey): Part => ({
+export const copyOfPart = (model: Model, part: Part, writing: Writing, keyOf: () => string = newKey): Part => ({
   key: keyOf(),
   id: null,
   component: part.component,
-  fields: copyOfFields(model, typeOf(model, part.component), part.fields, keyOf),
+  fields: copyOfFields(model, typeOf(model, part.component), part.fields, writing, keyOf),
 });
 
 /** A relation of a copy begins with the entries that the form knows; a list that is read in windows begins empty. */
@@ -47,8 +55,14 @@ const copyOfRelation = (attribute: Attribute, { stored, edit }: RelationField): 
   return { kind: 'relation', stored: [], edit: rows.length === 0 ? null : editOfRows(attribute, rows) };
 };
 
-/** The values of a new entry or component that is like another one. */
-export const copyOfFields = (model: Model, type: Type | null, fields: Fields, keyOf: () => string = newKey): Fields => {
+/** The values of a new entry or component that is like another one, as far as they may be written. */
+export const copyOfFields = (
+  model: Model,
+  type: Type | null,
+  fields: Fields,
+  writing: Writing,
+  keyOf: () => string = newKey,
+): Fields => {
   if (type === null) return {};
   const empty = newFields(type);
   const copy = (attribute: Attribute, field: Field): Field => {
@@ -57,7 +71,7 @@ export const copyOfFields = (model: Model, type: Type | null, fields: Fields, ke
       case 'media':
         return field;
       case 'parts':
-        return { kind: 'parts', parts: field.parts.map((it) => copyOfPart(model, it, keyOf)) };
+        return { kind: 'parts', parts: field.parts.map((it) => copyOfPart(model, it, writing, keyOf)) };
       case 'relation':
         return copyOfRelation(attribute, field);
     }
@@ -65,7 +79,7 @@ export const copyOfFields = (model: Model, type: Type | null, fields: Fields, ke
   return Object.fromEntries(
     Object.entries(empty).map(([name, none]) => {
       const [attribute, field] = [attributeOf(type, name), fields[name]];
-      return [name, attribute && field ? copy(attribute, field) : none];
+      return [name, attribute && field && mayWrite(attribute, writing) ? copy(attribute, field) : none];
     }),
   );
 };

@@ -14,6 +14,16 @@ export const fieldAt = (fields: Fields, path: FieldPath): Field | undefined => {
   return field;
 };
 
+/** A path as people read it: `sections 2 › text`, with the place of a component that is not the only one. */
+export const pathInWords = (fields: Fields, path: FieldPath): string => {
+  const [name = '', key, ...rest] = path.split('/');
+  const field = fields[name];
+  if (key === undefined || field?.kind !== 'parts') return name;
+  const place = field.parts.findIndex((it) => it.key === key);
+  const inside = pathInWords(field.parts[place]?.fields ?? {}, rest.join('/'));
+  return `${name}${field.parts.length > 1 ? ` ${place + 1}` : ''} › ${inside}`;
+};
+
 /**
  * The fields with another one at a path. What becomes equal to what is stored becomes the stored object itself, so that
  * comparing objects shows what has changed.

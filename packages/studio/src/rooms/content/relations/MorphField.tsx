@@ -1,12 +1,15 @@
 /** A polymorphic relation. REST takes it as a whole, and has no positions for it. */
 import { useSortable, verticalListSortingStrategy } from '@dnd-kit/sortable';
 import { CSS } from '@dnd-kit/utilities';
-import { ActionIcon, Group, Select, Stack, Text, VisuallyHidden } from '@mantine/core';
+import { ActionIcon, Button, Group, Select, Stack, Text, VisuallyHidden } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconExternalLink, IconGripVertical, IconX } from '@tabler/icons-react';
-import { useId, useMemo, useState } from 'react';
-import { contentTypes, typeOf } from '../../../model/model.js';
+import { lazy, Suspense, useId, useMemo, useState } from 'react';
+import { typeName } from '../../../model/entry-name.js';
+import { contentTypes, FILE_UID, type Model, type Type, typeOf, USER_UID } from '../../../model/model.js';
 import { useFocusNext } from '../../../parts/focus-next.js';
 import { IconButton } from '../../../parts/IconButton.js';
+import type { MediaFile } from '../../../parts/media/files.js';
+import { useMediaRights } from '../../../parts/media/library.js';
 import { useModel } from '../../../server/queries.js';
 import { words } from '../../../words/index.js';
 import { type Id, SortableList } from '../SortableList.js';
@@ -18,14 +21,18 @@ import { entryAddress } from './entry-address.js';
 import type { RelatedRow } from './relation-edit.js';
 import type { RelationFieldProps } from './relation-field.js';
 import { titleOf } from './source.js';
+import { useHoldsUnseen } from './unseen.js';
 
 const texts = words.relations;
+
+const MediaPicker = lazy(async () => ({ default: (await import('../../../parts/media/MediaPicker.js')).MediaPicker }));
 
 const keyOf = ({ type, id }: RelatedRow): string => `${type}:${id}`;
 
 export const MorphField = ({
   attribute,
   entry,
+  path,
   field,
   onChange,
   readOnly,
@@ -34,7 +41,9 @@ export const MorphField = ({
   describedBy,
 }: RelationFieldProps) => {
   const model = useModel();
-  const types = contentTypes(model).filter((it) => it.may.find);
+  const mayReadFiles = useMediaRights().read;
+  const types = pickableTypes(model, mayReadFiles);
+  const [isPicking, setPicking] = useState(false);
   const [uid, setUid] = useState(types[0]?.uid ?? null);
   const stored = field.stored ?? [];
   const rows = field.edit?.kind === 'morph' ? field.edit.rows : stored;
@@ -75,6 +84,16 @@ export const MorphField = ({
     say(texts.said.removed(titleOf(row)));
     become(rows.filter((it) => it !== row));
   };
+  const addFiles = (files: readonly MediaFile[]): void => {
+    const picked = files.map(({ id, name }) => ({ ...newRow, id, type: FILE_UID, title: name }));
+    const fresh = picked.filter((it) => !keys.includes(keyOf(it)));
+    const [first] = picked;
+    if (fresh.length === 0 && first) add(first);
+    if (fresh.length === 0) return;
+    const next = isList ? [...rows, ...fresh] : fresh.slice(-1);
+    say(fresh.map((it) => texts.said.added(titleOf(it), next.indexOf(it) + 1)).join(' '));
+    become(next);
+  };
   const add = (row: RelatedRow): void => {
     const place = rows.findIndex((it) => keyOf(it) === keyOf(row));
     if (place !== -1) {
@@ -86,12 +105,13 @@ export const MorphField = ({
     become(next);
   };
   const target = typeOf(model, uid ?? '');
+  const holdsUnseen = useHoldsUnseen(entry, path) && (isList || stored.length === 0);
   return (
     <Stack gap="xs" role="group" aria-labelledby={labelId} aria-describedby={describedBy}>
       <VisuallyHidden role="status">{said}</VisuallyHidden>
-      {rows.length === 0 && (
+      {(rows.length === 0 || holdsUnseen) && (
         <Text size="sm" c="dimmed">
-          {texts.none}
+          {holdsUnseen ? unseenText(isList, rows.length) : texts.none}
         </Text>
       )}
       {rows.length > 0 && (
@@ -118,25 +138,56 @@ export const MorphField = ({
           <Select
             id={typeId}
             label={texts.pick.type}
-            data={types.map((it) => ({ value: it.uid, label: it.displayName }))}
+            data={types.map((it) => ({ value: it.uid, label: typeName(it) }))}
             value={uid}
             onChange={setUid}
             allowDeselect={false}
             w={180}
           />
-          <EntrySelect
-            label={texts.pick.entry}
-            placeholder={texts.pick.placeholder(target.displayName)}
-            target={target}
-            locale={entry.locale ?? null}
-            value={null}
-            relation={null}
-            onPick={(row) => row && add(row)}
-          />
+          {target.uid === FILE_UID ? (
+            <Button variant="default" onClick={() => setPicking(true)}>
+              {texts.pick.file(isList)}
+            </Button>
+          ) : (
+            <EntrySelect
+              label={isList || rows.length === 0 ? texts.pick.entry : texts.pick.another}
+              placeholder={texts.pick.placeholder(typeName(target))}
+              target={target}
+              locale={entry.locale ?? null}
+              value={null}
+              relation={null}
+              onPick={(row) => row && add(row)}
+            />
+          )}
         </Group>
+      )}
+      {isPicking && (
+        <Suspense>
+          <MediaPicker
+            opened
+            onClose={() => setPicking(false)}
+            multiple={isList}
+            chosen={rows.flatMap(({ type, id }) => (type === FILE_UID ? [id] : []))}
+            onPick={addFiles}
+          />
+        </Suspense>
       )}
     </Stack>
   );
+};
+
+/** Those whose entries the caller may look for, and that have something to pick them with. */
+const pickableTypes = (model: Model, mayReadFiles: boolean): readonly Type[] => [
+  ...contentTypes(model).filter((it) => it.may.find),
+  ...model.types.filter(({ uid, may }) => (uid === USER_UID && may.find) || (uid === FILE_UID && mayReadFiles)),
+];
+
+const newRow = { publishedAt: null, locale: null } as const;
+
+const unseenText = (isList: boolean, shown: number): string => {
+  const { one, replaced, list, onlyList } = texts.unseen;
+  if (isList) return shown === 0 ? onlyList : list;
+  return shown === 0 ? one : replaced;
 };
 
 interface MorphRowProps {
@@ -159,7 +210,9 @@ const MorphRow = ({ row, place, count, canMove, showsId, buttonId, onMove, onRem
     disabled: !canMove || count < 2,
   });
   const type = typeOf(model, row.type);
-  const to = type?.may.findOne ? entryAddress(type, row) : null;
+  const mayReadFiles = useMediaRights().read;
+  const page = row.type === FILE_UID ? (mayReadFiles ? `/media/${row.id}` : null) : type && entryAddress(type, row);
+  const to = type?.may.findOne ? page : null;
   const title = titleOf(row);
   return (
     <li ref={setNodeRef} style={{ transform: CSS.Translate.toString(transform), transition: transition ?? undefined }}>
@@ -180,7 +233,7 @@ const MorphRow = ({ row, place, count, canMove, showsId, buttonId, onMove, onRem
         {title}
       </Text>
       <Text size="xs" c="dimmed">
-        {type?.displayName ?? row.type}
+        {type ? typeName(type) : row.type}
       </Text>
       {showsId && <EntryId id={row.id} />}
       <EntryState row={row} type={type} />

@@ -9,11 +9,13 @@ import { entryAddress } from './entry-address.js';
 import { usePartners } from './partners.js';
 import type { RelationFieldProps } from './relation-field.js';
 import { titleOf } from './source.js';
+import { useHoldsUnseen } from './unseen.js';
 
 export const OneField = ({
   attribute,
   target,
   entry,
+  path,
   field,
   onChange,
   readOnly,
@@ -26,6 +28,7 @@ export const OneField = ({
   const to = row && entryAddress(target, row);
   const relation = { id: entry.id, attribute };
   const partner = usePartners(relation, field.edit?.kind === 'one' && row ? [row.id] : []).get(row?.id ?? 0);
+  const holdsUnseen = useHoldsUnseen(entry, path) && stored === null;
   return (
     <Stack gap={4}>
       {readOnly === null ? (
@@ -41,7 +44,12 @@ export const OneField = ({
           onPick={(picked) => onChange(picked?.id === stored?.id ? null : { kind: 'one', row: picked })}
         />
       ) : (
-        <Text size="sm">{row ? titleOf(row) : words.relations.none}</Text>
+        !holdsUnseen && <Text size="sm">{row ? titleOf(row) : words.relations.none}</Text>
+      )}
+      {holdsUnseen && (
+        <Text size="sm" c="dimmed" role="status">
+          {row ? words.relations.unseen.replaced : words.relations.unseen.one}
+        </Text>
       )}
       {row && partner && (
         <Text size="sm" role="status" fw={600}>

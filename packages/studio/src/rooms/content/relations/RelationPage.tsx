@@ -2,7 +2,15 @@
 import { Alert, Breadcrumbs, Stack, Text, Title } from '@mantine/core';
 import { useId, useReducer } from 'react';
 import { collectiveName, entryName } from '../../../model/entry-name.js';
-import { type Attribute, attributeOf, type Model, type Type, typeNamed, typeOf } from '../../../model/model.js';
+import {
+  type Attribute,
+  attributeOf,
+  type Model,
+  mayWrite,
+  type Type,
+  typeNamed,
+  typeOf,
+} from '../../../model/model.js';
 import { EmptyState } from '../../../parts/EmptyState.js';
 import { Waiting } from '../../../parts/Waiting.js';
 import { useModel } from '../../../server/queries.js';
@@ -35,10 +43,17 @@ interface RelationPageProps {
 export const RelationPage = ({ typeName, id, path }: RelationPageProps) => {
   const model = useModel();
   const type = typeNamed(model, typeName);
-  const attribute = type && attributeAt(model, type, path);
-  if (!type || !attribute || (attribute.kind !== 'relation' && attribute.kind !== 'morph') || !attribute.mayRead)
+  const way = type && attributesAt(model, type, path);
+  const attribute = way?.at(-1);
+  if (
+    !type ||
+    !way ||
+    !attribute ||
+    (attribute.kind !== 'relation' && attribute.kind !== 'morph') ||
+    !attribute.mayRead
+  )
     return <UnknownRelation />;
-  return <Relation key={`${type.uid} ${id}`} type={type} id={id} path={path} attribute={attribute} />;
+  return <Relation key={`${type.uid} ${id}`} type={type} id={id} path={path} attribute={attribute} way={way} />;
 };
 
 const UnknownRelation = () => {
@@ -51,6 +66,8 @@ interface RelationProps {
   readonly id: number | null;
   readonly path: FieldPath;
   readonly attribute: Attribute;
+  /** The attributes that lead to it, itself the last. */
+  readonly way: readonly Attribute[];
 }
 
 const Relation = (props: RelationProps) => {
@@ -71,7 +88,7 @@ interface RelationEditorProps extends RelationProps {
   readonly other: OtherLocale | null;
 }
 
-const RelationEditor = ({ type, id, path, attribute, entry, other }: RelationEditorProps) => {
+const RelationEditor = ({ type, id, path, attribute, way, entry, other }: RelationEditorProps) => {
   const [form, dispatch] = useReducer(reduceForm, entry, formOf);
   const labelId = useId();
   const name = path.includes('/') ? `${path.split('/')[0]} › ${attribute.name}` : attribute.name;
@@ -79,7 +96,7 @@ const RelationEditor = ({ type, id, path, attribute, entry, other }: RelationEdi
   const mayChange = useMayChange(type, form.entry);
   const change = form.entry.id === null ? 'create' : 'update';
   const may = mayChange(change);
-  const mayWrite = mayChange(change, path.split('/')[0]);
+  const isOpen = mayChange(change, way[0]?.name) && way.every((it) => mayWrite(it, change));
   const main = type.mainField === null ? undefined : form.entry.fields[type.mainField];
   const title = id === null ? type.displayName : entryName(type, id, main?.kind === 'scalar' ? main.value : null);
   usePageTitle(words.content.entry.page(texts.title(name, title), type.displayName, isDirty(form)));
@@ -104,7 +121,7 @@ const RelationEditor = ({ type, id, path, attribute, entry, other }: RelationEdi
           path={path}
           field={field}
           onChange={(edit) => dispatch({ kind: 'set', path, field: { ...field, edit } })}
-          readOnly={mayWrite && attribute.mayWrite ? null : words.relations.readOnly}
+          readOnly={isOpen ? null : words.relations.readOnly}
           faults={form.faults[path] ?? []}
           labelId={labelId}
           describedBy={undefined}
@@ -117,10 +134,16 @@ const RelationEditor = ({ type, id, path, attribute, entry, other }: RelationEdi
   );
 };
 
-/** The attribute at a path of a form. */
-const attributeAt = (model: Model, type: Type, path: FieldPath): Attribute | null => {
+/** The attributes on a path of a form: of the entry, of its components, and at last the one that the path leads to. Null: there is none. */
+const attributesAt = (model: Model, type: Type, path: FieldPath): readonly Attribute[] | null => {
   const names = path.split('/');
+  const found: Attribute[] = [];
   let owner: Type | null = type;
-  for (let i = 1; i < names.length; i += 2) owner = typeOf(model, names[i]?.split(':')[0] ?? '');
-  return owner && attributeOf(owner, names.at(-1) ?? '');
+  for (let i = 0; i < names.length; i += 2) {
+    const attribute = owner && attributeOf(owner, names[i] ?? '');
+    if (attribute === null) return null;
+    found.push(attribute);
+    owner = typeOf(model, names[i + 1]?.split(':')[0] ?? '');
+  }
+  return found;
 };

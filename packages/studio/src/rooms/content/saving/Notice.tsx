@@ -7,6 +7,7 @@ import { ButtonLink } from '../../../parts/links.js';
 import { words } from '../../../words/index.js';
 import type { Unsendable } from '../form/body.js';
 import { type EntryForm, isDirty } from '../form/entry-form.js';
+import { pathInWords } from '../form/paths.js';
 import { entryAddress, listAddress } from '../relations/entry-address.js';
 import type { Saving } from './use-saving.js';
 
@@ -154,7 +155,7 @@ export const Notice = ({
         <Alert role="alert" color="red" variant="light" title={texts.unsendable}>
           <List size="sm">
             {outcome.fields.map((field) => (
-              <List.Item key={field.path}>{reasonOf(field)}</List.Item>
+              <List.Item key={field.path}>{reasonOf(field, form)}</List.Item>
             ))}
           </List>
         </Alert>
@@ -162,8 +163,8 @@ export const Notice = ({
   }
 };
 
-const reasonOf = (field: Unsendable): string => {
-  const name = field.path.replaceAll('/', ' › ');
+const reasonOf = (field: Unsendable, { values }: EntryForm): string => {
+  const name = pathInWords(values, field.path);
   switch (field.kind) {
     case 'not-json':
       return texts.notJson(name);

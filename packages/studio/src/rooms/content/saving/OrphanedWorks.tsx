@@ -31,7 +31,7 @@ export const OrphanedWorks = ({ type, id }: { readonly type: Type; readonly id: 
     const { key, unsaved } = work;
     // beside an unsaved new entry it is offered there, as what a closed tab has left is
     const tab = readUnsaved({ ...key, id: null }) === null ? undefined : randomId('');
-    if (!keepNew(key, type, 'form', copyOfFields(model, type, unsaved.values), tab)) {
+    if (!keepNew(key, type, 'form', copyOfFields(model, type, unsaved.values, 'create'), tab)) {
       setFull(true);
       return;
     }

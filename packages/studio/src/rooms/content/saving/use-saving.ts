@@ -265,7 +265,7 @@ export const useSaving = (type: Type, form: EntryForm, dispatch: Dispatch<FormAc
   const renew: Saving['renew'] = async (isReplacing = false) => {
     await act('duplicate', async () => {
       if (!isReplacing && readUnsaved(newKey)?.origin === 'form') return setOutcome({ kind: 'occupied', by: 'renew' });
-      openNew('form', copyOfFields(model, type, values));
+      openNew('form', copyOfFields(model, type, values, 'create'));
       flushSync(() => dispatch({ kind: 'discarded' }));
       forgetUnsaved(unsavedKey);
     });

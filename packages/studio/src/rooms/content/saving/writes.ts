@@ -69,7 +69,7 @@ export const localizeEntry = async (
 export const copyOf = async ({ client, model, type }: Site, { id, locale, fields }: StoredEntry): Promise<Fields> => {
   const copied = Object.entries(fields).filter(([name]) => isCopied(attributeOf(type, name)));
   const whole = await withWholeLists({ client, model, owner: { type, id, locale } }, type, Object.fromEntries(copied));
-  return copyOfFields(model, type, whole.fields);
+  return copyOfFields(model, type, whole.fields, 'create');
 };
 
 /** Not what must be unique, nor entries that would leave the one that is copied. */
