@@ -11,7 +11,7 @@ import { type QuerySource, withDefaults } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { searchQuery } from '../query/searches.js';
 import type { ReadAction } from '../query/selection.js';
-import { answerOf } from '../read/find.js';
+import { answerOf } from '../read/answer.js';
 import type { Dialect, Tx } from '../sql/dialect.js';
 import { applyAndAnswer, leftByHooks, shownTo } from '../write/answer.js';
 import { isObject } from '../write/ids.js';

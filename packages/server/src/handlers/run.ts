@@ -3,7 +3,7 @@ import { issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import type { EntryType } from '../model/model.js';
 import type { ReadAction } from '../query/selection.js';
-import type { Answer } from '../read/find.js';
+import type { Answer } from '../read/answer.js';
 import type { WriteAction } from '../write/session.js';
 import type { HandlerName, Handlers, Refuse, Step, StepAnswer } from './handlers.js';
 

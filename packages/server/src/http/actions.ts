@@ -18,8 +18,9 @@ import type { QuerySource } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { type Search, searchQuery, textOfSearch } from '../query/searches.js';
 import type { EntryFormat } from '../query/selection.js';
+import { type Answer, answerOf } from '../read/answer.js';
 import { readPrecondition } from '../read/etag.js';
-import { type Answer, answerOf, type ReadRequest } from '../read/find.js';
+import type { ReadRequest } from '../read/plans.js';
 import { type Ready, whenReady } from '../ready.js';
 import type { Site } from '../site/site.js';
 import {

@@ -14,7 +14,7 @@ import { limits } from '../limits.js';
 import { freeBytes } from '../memory.js';
 import type { EntryType } from '../model/model.js';
 import { textQuery } from '../query/brackets.js';
-import type { Answer } from '../read/find.js';
+import type { Answer } from '../read/answer.js';
 import { type Ready, whenReady } from '../ready.js';
 import type { Site } from '../site/site.js';
 import { answerRead, answerWrite, type ReadTarget, type WriteTarget } from './actions.js';

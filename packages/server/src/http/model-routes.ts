@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { newGate } from '../access/access.js';
 import { readMainFields } from '../describe/main-fields.js';
 import { FILE_UID, ROLE_UID, type Uid, USER_UID } from '../model/model.js';
-import { answerOf } from '../read/find.js';
+import { answerOf } from '../read/answer.js';
 import type { Site } from '../site/site.js';
 import { localeRoute } from './locale-routes.js';
 import { whoLooks } from './looking.js';

@@ -2,8 +2,8 @@
 import type { FastifyReply } from 'fastify';
 import { errorEnvelope, type Issue } from '../errors.js';
 import { limits } from '../limits.js';
+import type { Answer } from '../read/answer.js';
 import { namesEtag } from '../read/etag.js';
-import type { Answer } from '../read/find.js';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 

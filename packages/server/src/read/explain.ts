@@ -19,8 +19,8 @@ import {
 import { tablesIn } from '../sql/texts.js';
 import { type Advice, adviceFor, type OrdersAsStored } from './advice.js';
 import { execute } from './execute.js';
-import type { PreparedRead } from './find.js';
 import type { ReadPlan } from './plan.js';
+import type { PreparedRead } from './plans.js';
 import { bindRead, runRead } from './run.js';
 import type { CompiledRead } from './statements.js';
 import type { PreparedWindow } from './window.js';

@@ -12,10 +12,10 @@ import type { ResolveContext } from '../query/resolve.js';
 import { type ListPlace, type PartStep, resolveWindow, type WindowQuery } from '../query/window.js';
 import { slotParameter } from '../sql/compile.js';
 import type { Db, Dialect, Sql } from '../sql/dialect.js';
+import type { Answer } from './answer.js';
 import { all, column, condition, fixedConditions, guardExpensive, guardSome, tableAs, visible } from './conditions.js';
 import { tellsVersion } from './etag.js';
 import { type CompiledWindow, execute, type WindowOutcome } from './execute.js';
-import type { Answer } from './find.js';
 import { planWindow, rootOf, type WindowPlan } from './plan.js';
 import { compileRead, entriesShape } from './statements.js';
 

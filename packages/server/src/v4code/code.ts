@@ -27,8 +27,16 @@ import { newDescriptions } from './descriptions.js';
 import { newEventHub } from './event-hub.js';
 import { type CodeConfig, readCodeConfig } from './loading/config.js';
 import { addDefaults, type SettingsInForce } from './loading/defaults.js';
-import { describeFault, newEnv, placeOf } from './loading/env.js';
-import { CodeFault, type Faults, type LoadModule, nameIn, newFaults, newLoader } from './loading/load.js';
+import { newEnv, placeOf } from './loading/env.js';
+import {
+  CodeFault,
+  describeFault,
+  type Faults,
+  type LoadModule,
+  nameIn,
+  newFaults,
+  newLoader,
+} from './loading/load.js';
 import { isLeftOut, resolvedFile } from './loading/middlewares.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from './loading/parts.js';
 import type { Native } from './native.js';

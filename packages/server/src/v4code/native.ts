@@ -3,7 +3,7 @@ import type { Caller } from '../access/access.js';
 import type { AccountEndpoint } from '../accounts/endpoints.js';
 import type { FileActions } from '../media/files.js';
 import type { EntryType } from '../model/model.js';
-import type { Answer } from '../read/find.js';
+import type { Answer } from '../read/answer.js';
 import type { Ready } from '../ready.js';
 import type { CoreAction, Members } from './loading/parts.js';
 

@@ -1,6 +1,6 @@
 /** `strapi.dirs`: where a project's folders are, and where v4 would run them from. */
 import path from 'node:path';
-import { distOf } from './loading/env.js';
+import { distOf } from './loading/tsconfig.js';
 import { withMissing } from './strapi-utils/missing.js';
 
 export const dirsOf = (dir: string, publicDir: unknown): object =>

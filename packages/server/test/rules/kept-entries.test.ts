@@ -16,7 +16,7 @@ import { useLimits } from '../world/limits.js';
 import { newSmallWorld, relation, type SmallProject, type SmallWorld } from '../world/small.js';
 
 // a small read that is given up runs its statements once more in a thread, and these tests count them
-useLimits({ smallReadMsMax: 60_000 });
+const limits = useLimits({ smallReadMsMax: 60_000 });
 
 const project: SmallProject = {
   types: {
@@ -311,6 +311,35 @@ describe.each(dialectsAndThreads)('kept entries on %s, threads: %i', (dialect, t
     await read(small, front);
     await read(small, front);
     expect(small.entryCounts.found).toBeGreaterThan(before);
+  });
+
+  it('entries of a selection that was given up leave their room to others, also if they were on their way', async () => {
+    const page = Buffer.byteLength(await read(fresh, all)) + 100 * 320;
+    limits.set({ entryGroupsMax: 1 });
+    // room for a page and a bit
+    const small = newReader(watched(world.db), {
+      responseCacheBytesMax: 0,
+      entriesBytesMax: Math.ceil(1.3 * page),
+    });
+    limits.reset();
+    /** A selection is kept from its second read on, in place of the one before. */
+    const keep = async (search: string): Promise<void> => {
+      for (let i = 0; i < 2; i++) await read(small, search);
+    };
+    const one = 'fields=title&pagination[pageSize]=1';
+    const expectRoomFor = async (search: string): Promise<void> => {
+      await keep(search);
+      const before = small.entryCounts.found;
+      expect(await read(small, search)).toBe(await read(fresh, search));
+      expect(small.entryCounts.found - before).toBe(100);
+    };
+    await keep(all);
+    await keep(one);
+    await expectRoomFor(`publicationState=preview&${all}`);
+    interruption = { reads: 0, run: () => keep(one) };
+    await read(small, all);
+    expect(interruption).toBeNull();
+    await expectRoomFor(`sort=title&publicationState=preview&${all}`);
   });
 
   /** Pages of a sorted list, which differ in nothing else. */

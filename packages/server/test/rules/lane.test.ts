@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { busy } from '../../src/errors.js';
 import { newServer } from '../../src/http/server.js';
 import type { Db } from '../../src/sql/dialect.js';
+import { allowing, coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { type Ask, bytesOf, exchange, expectEqual, last, madeId, type Pair, send, startBoth } from '../world/lanes.js';
 import { newTestDeps, type TestSettings } from '../world/server.js';
 import { dialects, useWorld } from '../world/world.js';
@@ -255,6 +256,40 @@ describe('the lane', () => {
     for (const sent of [bytesOf(plain('/api/films')), `${write}null`, `${write}{bad`])
       expect(String(await exchange(port, sent))).toBe('');
     await app.close();
+  });
+
+  it('an answer with nothing left to show is a 204 without a body, as from the framework', async () => {
+    const served = await serveCode('sqlite', {
+      ...typeFile('note', { text: { type: 'string' } }),
+      ...coreFile('Controller', 'note'),
+      ...coreFile('Router', 'note'),
+      'src/api/note/routes/removed.js':
+        "module.exports = { routes: [{ method: 'GET', path: '/removed/:id', handler: 'note.delete', config: { auth: false } }] };",
+      'src/api/note/handlers.js': `const inside = new Set();
+        exports.beforeDelete = async ({ content, id }) => {
+          if (inside.has(id)) return;
+          inside.add(id);
+          await content.delete('api::note.note', id);
+        };`,
+      'src/index.js': `module.exports = { async bootstrap({ strapi }) { ${allowing}
+        await allow('public', ['api::note.note.delete']);
+        for (const text of ['one', 'two']) await strapi.entityService.create('api::note.note', { data: { text } }); } };`,
+    });
+    const [byFramework, byLane] = [
+      await served.ask('/api/notes/1', { method: 'DELETE' }),
+      await served.ask('/api/removed/2'),
+    ];
+    for (const { status, text, headers } of [byFramework, byLane]) {
+      expect([status, text, headers['content-type'], headers['content-length']]).toEqual([
+        204,
+        '',
+        undefined,
+        undefined,
+      ]);
+    }
+    expect(byLane.headers.etag).toBe(byFramework.headers.etag);
+    expect((await served.ask('/api/removed/2')).status).toBe(404);
+    await served.close();
   });
 
   it('bodies that nobody reads are bounded: beyond the limit a request gets 503', async () => {

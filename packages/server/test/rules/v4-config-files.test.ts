@@ -158,6 +158,19 @@ describe('the files of config/', () => {
       expect(await hostOf({}, `import { host } from '~utils';`, { ...below, ...own })).toBe('deep.example');
     });
 
+    it('of packages that it extends', async () => {
+      const files: Files = {
+        'tsconfig.json': { extends: ['@acme/tsconfig', '@acme/tsconfig/paths'] },
+        'node_modules/@acme/tsconfig/package.json': { main: 'index.js' },
+        'node_modules/@acme/tsconfig/index.js': '',
+        'node_modules/@acme/tsconfig/tsconfig.json': `{ "compilerOptions": { "outDir": /* "x" // */ "../../../built" } }`,
+        'node_modules/@acme/tsconfig/paths.json': { compilerOptions: { paths: { '~utils': ['../../../src/utils'] } } },
+        ...utils,
+      };
+      expect(await hostOf({}, `import { host } from '~utils';`, files)).toBe('utils.example');
+      expect(await hostOf({}, `const host = __dirname;`, files)).toBe(path.join(dir, 'built/config'));
+    });
+
     it.each<readonly [string, string, string]>([
       ['@*', '@utils', '"@*" in compilerOptions.paths of tsconfig.json is not followed here'],
       ['*', 'utils', 'is not followed here; exact names and folders are, such as "@lib/*". Or install the packages'],

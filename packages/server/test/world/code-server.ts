@@ -2,7 +2,7 @@
 import http from 'node:http';
 import { type Logger, pino } from 'pino';
 import { bringUp, storedProject } from '../../src/cli/layout.js';
-import { openDatabase, openProject, type Project } from '../../src/cli/project.js';
+import { loadProjectHandlers, openDatabase, openProject, type Project } from '../../src/cli/project.js';
 import { readSecrets } from '../../src/cli/secrets.js';
 import { hasStudio, serverSettingsOf, siteToServe } from '../../src/cli/site.js';
 import { refuseGuards } from '../../src/cli/v4project/code.js';
@@ -45,7 +45,8 @@ export const serveProject = async (
   await bringUp(opened, db, logger);
   const { project } = bound;
   const { code } = bound;
-  const site = await siteToServe({ project, db, secrets, handlers: new Map(), code, logger });
+  const handlers = await loadProjectHandlers(project);
+  const site = await siteToServe({ project, db, secrets, handlers, code, logger });
   const settings = serverSettingsOf(project, bound.code);
   const app = await newServer({ site, code: bound.code, settings, logger, isHealthy: async () => true });
   const base = await app.listen({ host: '127.0.0.1', port: 0 });

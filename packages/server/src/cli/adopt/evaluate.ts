@@ -9,17 +9,23 @@ import { createJiti } from 'jiti';
 
 /** From the sources it is TypeScript, for which Node looks under no other name. */
 const ownFile = new URL(`../../v4code/loading/env.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
-const { aliasesOf, newEnv, placeInDist, placeOf, sourceAt, withoutExit } = (await import(
+const { newEnv, placeOf, sourceAt, withoutExit } = (await import(
   ownFile.href
 )) as typeof import('../../v4code/loading/env.js');
 
 export interface EvaluateRequest {
   /** The project's folder. */
   readonly dir: string;
-  /** Files below it, such as `config/database.ts`. */
-  readonly files: readonly string[];
-  /** Whether v4 runs what tsc has written to `dist`, so that `__dirname` is there. */
-  readonly isCompiled: boolean;
+  readonly files: readonly ConfigFile[];
+  /** What names in imports stand for, for jiti. */
+  readonly aliases: Record<string, string>;
+}
+
+export interface ConfigFile {
+  /** Below the project's folder: `config/database.ts`. */
+  readonly file: string;
+  /** The whole path at which v4 runs it, which may be what tsc has written to `dist`: `__dirname` is there. */
+  readonly place: string;
 }
 
 export interface EvaluatedFile {
@@ -40,7 +46,7 @@ export interface ReadVariable {
 
 /** @param tell called with each file once it is evaluated: the next one may never end. */
 const evaluateAll = async (
-  { dir, files, isCompiled }: EvaluateRequest,
+  { dir, files, aliases }: EvaluateRequest,
   tell: (evaluated: EvaluatedFile) => void,
 ): Promise<void> => {
   const own = process.env;
@@ -58,12 +64,12 @@ const evaluateAll = async (
         : read(name),
   });
   const env = newEnv(read);
-  for (const file of files) {
+  for (const { file, place } of files) {
     variables = new Map();
     let value: unknown = null;
     let error: string | null = null;
     try {
-      const made = await withoutExit(() => load(dir, file, isCompiled));
+      const made = await withoutExit(() => load(path.join(dir, file), place, aliases));
       value = plain(
         typeof made === 'function'
           ? await withoutExit(async () => (made as (given: object) => unknown)({ env }))
@@ -71,8 +77,8 @@ const evaluateAll = async (
       );
     } catch (fault) {
       error = fault instanceof Error ? (fault.message.split('\n')[0] ?? '') : String(fault);
-      const place = placeOf(fault, dir);
-      if (place !== null) error += place.file === file ? `, on line ${place.line}` : ` (${place.file}:${place.line})`;
+      const at = placeOf(fault, dir);
+      if (at !== null) error += at.file === file ? `, on line ${at.line}` : ` (${at.file}:${at.line})`;
     }
     tell({
       file,
@@ -83,20 +89,19 @@ const evaluateAll = async (
   }
 };
 
-const load = async (dir: string, file: string, isCompiled: boolean): Promise<unknown> => {
-  const full = path.join(dir, file);
-  if (file.endsWith('.json')) return parseJson(fs.readFileSync(full, 'utf8'), 'it');
-  const jiti = createJiti(full, {
+const load = async (file: string, place: string, alias: Record<string, string>): Promise<unknown> => {
+  if (file.endsWith('.json')) return parseJson(fs.readFileSync(file, 'utf8'), 'it');
+  const jiti = createJiti(file, {
     fsCache: false,
     moduleCache: false,
     interopDefault: true,
     // what the configuration of a project may need of them; the start has them too, whether they are installed or not
     virtualModules: { '@strapi/utils': { env: newEnv((name) => process.env[name]) }, '@strapi/strapi': {} },
-    alias: aliasesOf(dir),
+    alias,
   });
-  const module = (await jiti.evalModule(sourceAt(full, isCompiled ? placeInDist(dir, full) : full), {
-    filename: full,
-    id: full,
+  const module = (await jiti.evalModule(sourceAt(file, place), {
+    filename: file,
+    id: file,
     ext: path.extname(file),
     async: true,
     forceTranspile: true,

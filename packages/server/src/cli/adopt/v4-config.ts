@@ -5,7 +5,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
 import merge from 'lodash/merge.js';
-import type { EvaluatedFile, EvaluateRequest, ReadVariable } from './evaluate.js';
+import { aliasesOf, placeInDist } from '../../v4code/loading/tsconfig.js';
+import type { ConfigFile, EvaluatedFile, EvaluateRequest, ReadVariable } from './evaluate.js';
 import { type Hide, hideSecrets } from './secrets.js';
 
 /** One key of v4's configuration: `database`, `server`, `plugins`. */
@@ -50,8 +51,12 @@ export const readV4Config = async (
     Object.entries({ ...inside, ...outside }).filter((it): it is [string, string] => it[1] !== undefined),
   );
   const found = partNames.map((name) => ({ name, files: filesOf(dir, name, environment) }));
+  const placed = (file: string): ConfigFile => {
+    const full = path.join(dir, file);
+    return { file, place: isTypeScript ? placeInDist(dir, full) : full };
+  };
   const evaluated = await evaluate(
-    { dir, files: found.flatMap((it) => it.files), isCompiled: isTypeScript },
+    { dir, files: found.flatMap((it) => it.files).map(placed), aliases: aliasesOf(dir) },
     { ...variables, NODE_ENV: environment },
   );
   const hide = hideSecrets(variables, ...evaluated.map((it) => it.value));
@@ -116,7 +121,9 @@ const evaluateTogether = (
       clearTimeout(timer);
       const [ending] = request.files.slice(evaluated.length);
       resolve(
-        ending === undefined ? evaluated : [...evaluated, { file: ending, value: null, error: why, variables: [] }],
+        ending === undefined
+          ? evaluated
+          : [...evaluated, { file: ending.file, value: null, error: why, variables: [] }],
       );
     };
     child.stderr?.on('data', (text: Buffer) => {

@@ -1,6 +1,6 @@
 /** Where v4 looks for the code of a project, and where else code may be. */
 import path from 'node:path';
-import { distOf } from '../../v4code/loading/env.js';
+import { distOf } from '../../v4code/loading/tsconfig.js';
 import { filesAt, foldersAt, isCode, listed, skipped } from './project-files.js';
 
 /** Where v4 looks for code. `*`: any folder; `#`: any code file; `##`: any code file at any depth; otherwise a name without extension. */

@@ -3,7 +3,7 @@
  * As long as nobody has, the bytes are what is sent, also where code has taken the two apart and put them together again.
  */
 import { inspect } from 'node:util';
-import type { Answer } from '../../read/find.js';
+import type { Answer } from '../../read/answer.js';
 
 type Parsed = Readonly<Record<string, unknown>>;
 

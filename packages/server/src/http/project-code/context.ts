@@ -12,7 +12,7 @@ import { parameters } from '../../query/parameters.js';
 import { plainQuery } from '../../query/plain.js';
 import type { QuerySource, RawQuery } from '../../query/raw.js';
 import type { ChangedQuery } from '../../query/searches.js';
-import type { Answer } from '../../read/find.js';
+import type { Answer } from '../../read/answer.js';
 import { catchable, errorResponse, nameOfStatus, phraseOf } from '../../v4code/strapi-utils/errors.js';
 import { missed, refusing } from '../../v4code/strapi-utils/guards.js';
 import { absentInContext, missing } from '../../v4code/strapi-utils/missing.js';

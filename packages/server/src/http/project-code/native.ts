@@ -12,7 +12,7 @@ import { objectQuery, type QueryObject } from '../../query/objects.js';
 import { parameterName } from '../../query/parameters.js';
 import type { QuerySource } from '../../query/raw.js';
 import type { ChangedQuery } from '../../query/searches.js';
-import type { Answer } from '../../read/find.js';
+import type { Answer } from '../../read/answer.js';
 import { whenReady } from '../../ready.js';
 import type { BoundCode } from '../../v4code/code.js';
 import { isPlainData, storableIn } from '../../v4code/data/entities.js';

@@ -5,7 +5,7 @@ import type { FastifyBaseLogger, FastifyReply } from 'fastify';
 import type Koa from 'koa';
 import { issue, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
-import type { Answer } from '../../read/find.js';
+import type { Answer } from '../../read/answer.js';
 import type { DeclaredRoute } from '../../v4code/loading/parts.js';
 import {
   type ErrorResponse,

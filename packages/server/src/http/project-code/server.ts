@@ -12,7 +12,7 @@ import type { IncomingForm } from '../../media/receive.js';
 import { textQuery } from '../../query/brackets.js';
 import type { QuerySource } from '../../query/raw.js';
 import { type Search, searchQuery } from '../../query/searches.js';
-import type { Answer } from '../../read/find.js';
+import type { Answer } from '../../read/answer.js';
 import { isThenable, type Ready, whenReady } from '../../ready.js';
 import type { Site } from '../../site/site.js';
 import type { BoundCode } from '../../v4code/code.js';

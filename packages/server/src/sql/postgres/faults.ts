@@ -1,5 +1,7 @@
 /** Classifies errors of the server and of the connection by what they mean for a transaction. */
 import { DatabaseError } from 'pg';
+import { issue, Refusal } from '../../errors.js';
+import { limits } from '../../limits.js';
 import { ConstraintFault } from '../dialect.js';
 
 export type FaultKind =
@@ -47,6 +49,9 @@ export const faultOf = (fault: unknown): PostgresFault | ConstraintFault => {
   if (fault.code === '23514') return new ConstraintFault('check', fault.constraint ?? '');
   return new PostgresFault(kindOf(fault), fault);
 };
+
+/** What a read gets that has taken too long. */
+export const tooSlow = (): Refusal => new Refusal(issue('read.too-slow', [], { max: limits.readMsMax }));
 
 /** Whether the connection must not be used again. */
 export const endsConnection = (fault: PostgresFault | ConstraintFault): fault is PostgresFault =>

@@ -1,4 +1,4 @@
-/** What `open.ts` needs of the connections to a file, wherever they are. Errors are those of SQLite. */
+/** What `open.ts` and `writes.ts` need of the connections to a file, wherever they are. Errors are those of SQLite. */
 import type { DbLoad, PlannedRead, ReadProgram, Tx } from '../dialect.js';
 import type { Connection } from './connection.js';
 

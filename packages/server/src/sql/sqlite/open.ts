@@ -1,6 +1,5 @@
-/** SQLite as a `Db`: retries, the queue of writes, what happens to the file, and how errors reach requests. */
-import { setTimeout } from 'node:timers/promises';
-import { bug, busy, issue, never, Refusal } from '../../errors.js';
+/** SQLite as a `Db`: its parts put together, which of them reads, and what happens to the file. */
+import { bug } from '../../errors.js';
 import { limits } from '../../limits.js';
 import { whenReady } from '../../ready.js';
 import { shareInTurn } from '../../single-flight.js';
@@ -11,16 +10,17 @@ import { newCommits } from './commits.js';
 import { type Connection, connect } from './connection.js';
 import { readSchema } from './connections.js';
 import { sqliteDialect } from './dialect.js';
-import type { BeginOptions, Engine } from './engine.js';
-import { FullDisk, kindOf } from './faults.js';
-import { LostFile, type OpenedFile, rememberFile } from './file.js';
+import type { DataVersion, Engine } from './engine.js';
+import { kindOf } from './faults.js';
+import { type OpenedFile, rememberFile } from './file.js';
 import { newInlineEngine } from './inline.js';
-import { newJournalKeeper } from './journal.js';
+import { newLook } from './look.js';
 import { newOwnTime } from './own-time.js';
+import { lockedUntil, newRequestErrors, tryUntil } from './retries.js';
 import { isKnownSmall, newSmallReads } from './small-reads.js';
-import { newSmallWrites, type SmallWrites } from './small-writes.js';
+import { newSmallWrites } from './small-writes.js';
 import { newThreadEngine, type ThreadOptions } from './threads.js';
-import { LostThread } from './watched-thread.js';
+import { newWrites } from './writes.js';
 
 export interface SqliteOptions {
   /** Creates and changes nothing. */
@@ -56,90 +56,32 @@ export const openSqlite = async (
     return connect(file, { mustExist: opened !== null, setup });
   };
 
-  let fullDiskLoggedAt = Number.NEGATIVE_INFINITY;
-  /** Every write fails for the same reason until someone frees space. */
-  const reportFullDisk = (cause: Error): void => {
-    const now = performance.now();
-    if (now - fullDiskLoggedAt < limits.fullDiskLogMs) return;
-    fullDiskLoggedAt = now;
-    onUnavailable(new FullDisk(file, cause));
-  };
-
-  /** The error that a request gets: a `Refusal` if the database is unavailable. */
-  const toRequestError = (fault: unknown): unknown => {
-    if (fault instanceof LostFile) return busy(fault);
-    if (fault instanceof LostThread) {
-      onUnavailable(fault);
-      return busy(fault);
-    }
-    const kind = kindOf(fault);
-    switch (kind) {
-      case 'locked':
-      case 'failing':
-        onUnavailable(fault as Error);
-        return busy(fault);
-      case 'full':
-        reportFullDisk(fault as Error);
-        return Object.assign(new Refusal(issue('database.full', [])), { cause: fault });
-      case 'damaged':
-      case 'statement':
-      case null:
-        return fault;
-      default:
-        return never(kind);
-    }
-  };
-
-  const withRequestErrors = async <T>(work: Promise<T>): Promise<T> => {
-    try {
-      return await work;
-    } catch (fault) {
-      throw toRequestError(fault);
-    }
-  };
   const requireOpen = (): void => {
     if (isClosed) throw new Error('the database is closed');
   };
 
   const inline = newInlineEngine({ connect: connectAgain, readOnly, checkpointsApart: file !== MEMORY && !readOnly });
-  /** What clients read, and what writes. */
+  /** What clients read with. */
   let reading: Engine = inline;
-  let writing: Engine = inline;
-  /** What the next transaction writes with. */
-  let nextWriting: Engine = inline;
-  /** Null without threads. */
-  let smallWrites: SmallWrites | null = null;
   let threadCount = 0;
   const ownTime = newOwnTime();
 
-  // ---- reading
+  const { toRequestError, withRequestErrors } = newRequestErrors(file, onUnavailable);
 
-  // `data_version` counts the commits of other connections, so this one never writes and is never in a transaction
-  let lookingConnection: Connection | null = null;
-  /** Makes versions unique: counts of different connections cannot be compared. */
-  let lookingConnections = 0;
-  const looking = <T>(look: (connection: Connection) => T): T => {
-    if (lookingConnection === null) {
-      lookingConnection = connectAgain();
-      lookingConnections += 1;
-    }
-    try {
-      return look(lookingConnection);
-    } finally {
-      lookingConnection = unlessBroken(lookingConnection);
-    }
-  };
+  // ---- commits
+
+  const look = newLook(connectAgain);
   let fileCheckedAt = Number.NEGATIVE_INFINITY;
-  const readVersion = (): string => {
+  const readVersion = (): DataVersion => {
     requireOpen();
     if (performance.now() - fileCheckedAt > limits.sqliteFileCheckMs) {
       fileCheckedAt = performance.now();
       opened?.isIntact();
     }
-    return looking((connection) => `${lookingConnections}.${connection.dataVersion()}`);
+    return look.version();
   };
 
-  const commits = newCommits({ read: readVersion, readOfWriter: () => writing.dataVersion() });
+  const commits = newCommits({ read: readVersion, readOfWriter: () => writes.dataVersion() });
   // a look costs a fifth of a response that is kept
   const catchUp: Changes['catchUp'] = shareInTurn(() => {
     let first: Promise<void> | null;
@@ -156,6 +98,8 @@ export const openSqlite = async (
     };
     return withRequestErrors(tryUntil(lockedUntil(), attempt));
   });
+
+  // ---- reading
 
   const small = newSmallReads(
     () => connectAgain([`pragma cache_size = -${pagesKib}`]),
@@ -174,92 +118,19 @@ export const openSqlite = async (
 
   // ---- writing
 
-  /** Another engine writes from now on. Others that commit meanwhile are noticed with the next transaction. */
-  const moveWriting = async (to: Engine): Promise<void> => {
-    const former = writing;
-    const before = await former.dataVersion();
-    const after = await to.dataVersion();
-    if ((await former.dataVersion()) === before) commits.replaced(before, after);
-    writing = to;
-    if (former === inline) await former.closeWriter();
-  };
-
-  /** @param onFinishing called once the next transaction may be made, if that is before the end of this one. */
-  const writeOnce = async <T>(
-    work: (tx: Tx) => Promise<T>,
-    isBounded: boolean,
-    until: number,
-    onFinishing: () => void,
-  ): Promise<T> => {
-    const options: Omit<BeginOptions, 'onBegun'> = {
-      isBounded,
-      retry: (attempt) => tryUntil(until, attempt, limits.sqliteWriterPauseMs),
-      requireIntact: () => opened?.requireIntact(),
-    };
-    const { tx, finish, commit, abandon } = commits.recorded((onBegun) => writing.begin({ ...options, onBegun }));
-    try {
-      const result = await work({
-        ...tx,
-        finish: () => {
-          if (finish()) onFinishing();
-        },
-      });
-      // throws if the work has swallowed an error that ended the transaction
-      await tryUntil(lockedUntil(), commit, limits.sqliteWriterPauseMs);
-      return result;
-    } catch (fault) {
-      await abandon();
-      throw fault;
-    }
-  };
-
-  const journal = newJournalKeeper(() => looking((connection) => connection.journal()));
-  const boundJournal = async (): Promise<void> => {
-    if (isClosed || !journal.isRestartDue()) return;
-    journal.onRestart(await writing.restartJournal(journal.isUrgent()).catch(() => false));
-  };
-
-  // one writer at a time: the file has one write lock anyway, and unlike busy-waiting a queue is fair
-  let last: Promise<unknown> = Promise.resolve();
-  /** Resolves once all writes so far have ended. */
-  let ended: Promise<unknown> = last;
-
-  const writeInTurn = <T>(work: (tx: Tx) => Promise<T>, isBounded: boolean, kind?: object): Promise<T> => {
+  const writes = newWrites({
+    inline,
+    commits,
+    look: look.journal,
+    requireIntact: () => opened?.requireIntact(),
+    withRequestErrors,
+  });
+  const write = <T>(work: (tx: Tx) => Promise<T>, isBounded: boolean, kind?: object): Promise<T> => {
     requireOpen();
-    const until = lockedUntil();
-    let isFollowed = false;
-    let follow = (): void => undefined;
-    const followed = new Promise<void>((resolve) => {
-      follow = resolve;
-    });
-    const onFinishing = (): void => {
-      if (journal.isRestartDue()) return;
-      isFollowed = true;
-      follow();
-    };
-    const writeWith = async (engine: Engine): Promise<T> => {
-      if (writing !== engine) await tryUntil(until, () => moveWriting(engine), limits.sqliteWriterPauseMs);
-      return writeOnce(work, isBounded, until, onFinishing);
-    };
-    const write = async (): Promise<T> => {
-      if (kind && smallWrites && !smallWrites.isPaused(kind)) {
-        const { engine } = smallWrites;
-        const done = await smallWrites.attempt(kind, () => writeWith(engine));
-        if (done) return done.result;
-      }
-      return writeWith(nextWriting);
-    };
-    const turn = last.then(() => withRequestErrors(write()));
-    turn.then(() => journal.onCommit(writing.checkpoint)).catch(() => undefined);
-    const end = turn.then(() => (isFollowed ? undefined : boundJournal())).catch(() => undefined);
-    last = Promise.race([followed, end]);
-    const before = ended;
-    // not `Promise.all`, whose result would hold those of all writes before
-    ended = end.then(() => before);
-    return turn;
+    return writes.write(work, isBounded, kind);
   };
   // there is only one writer anyway
-  const writeAlone: Db['write'] = (work) => writeInTurn(work, false);
+  const writeAlone: Db['write'] = (work) => write(work, false);
 
   // ---- threads
 
@@ -270,8 +141,7 @@ export const openSqlite = async (
     await inline.read(readRows(fixedStatement(readSchema)));
     const threads = newThreadEngine({ file, identity: opened.identity(), readOnly }, options);
     reading = threads;
-    nextWriting = threads;
-    if (!readOnly) smallWrites = newSmallWrites(connectAgain, threads, ownTime);
+    writes.moveTo(threads, readOnly ? null : newSmallWrites(connectAgain, threads, ownTime));
     threadCount = options.count;
   };
 
@@ -296,7 +166,7 @@ export const openSqlite = async (
       return whenReady(here ? here.result : readElsewhere(planned), (result) => whenReady(catchUp(), () => result));
     },
     readSmall: (program) => withRequestErrors(tryUntil(lockedUntil(), () => inline.read(program()))),
-    write: (work, kind) => writeInTurn(work, true, kind),
+    write: (work, kind) => write(work, true, kind),
     writeAlone,
     runAlone: async (statement) => {
       await writeAlone((tx) => tx.run(statement));
@@ -314,45 +184,15 @@ export const openSqlite = async (
     },
     close: async () => {
       isClosed = true;
-      await ended;
+      await writes.stop();
       await reading.closeReaders();
-      await writing.closeWriter();
-      for (const it of [inline, smallWrites?.engine, nextWriting]) if (it !== writing) await it?.closeWriter();
+      await writes.close();
       if (reading !== inline) await inline.closeReaders();
       small.close();
       // the last connection to close moves the journal into the file
-      lookingConnection?.close();
+      look.close();
     },
   };
 };
 
 const MEMORY = ':memory:';
-
-/** How long to wait for locks of other programs from now on, in milliseconds of `performance.now()`. */
-const lockedUntil = (): number => performance.now() + limits.sqliteLockMsMax;
-
-/**
- * Retries until the attempt meets no lock of another program, or until the given time. Other requests are served in the
- * meantime.
- */
-const tryUntil = async <T>(
-  until: number,
-  attempt: () => T | Promise<T>,
-  pauseMsMax: number = limits.sqliteLockPauseMsMax,
-): Promise<T> => {
-  for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
-    try {
-      return await attempt();
-    } catch (fault) {
-      if (kindOf(fault) !== 'locked' || performance.now() >= until) throw fault;
-      await setTimeout(pauseMs);
-    }
-  }
-};
-
-/** The connection, or null after closing a broken one, so that the next use opens a new one. */
-const unlessBroken = (connection: Connection | null): Connection | null => {
-  if (!connection?.isBroken()) return connection;
-  connection.close();
-  return null;
-};

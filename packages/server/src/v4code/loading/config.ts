@@ -4,8 +4,9 @@ import get from 'lodash/get.js';
 import has from 'lodash/has.js';
 import merge from 'lodash/merge.js';
 import set from 'lodash/set.js';
-import { describeFault, type Env, placeInDist, withoutExit } from './env.js';
-import { CodeFault, type LoadModule, modulesIn, nameIn, newFaults } from './load.js';
+import { type Env, withoutExit } from './env.js';
+import { CodeFault, describeFault, type LoadModule, modulesIn, nameIn, newFaults } from './load.js';
+import { placeInDist } from './tsconfig.js';
 
 /** The configuration as a tree; its members can be read as plain properties too. */
 export interface CodeConfig {

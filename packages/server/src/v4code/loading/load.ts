@@ -8,10 +8,41 @@ import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { TransformOptions } from 'jiti';
-import { aliasesOf, describeFault, distOf, PLACE, placedSource, placeInDist, sourceAt } from './env.js';
+import { PLACE, placedSource, placeOf, sourceAt } from './env.js';
+import { aliasesOf, distOf, placeInDist, unfollowedPattern } from './tsconfig.js';
 
 /** A file of project code that cannot be used; the message is for its author. */
 export class CodeFault extends Error {}
+
+/** `config/server.ts:12: cannot be loaded: …`; where the error is in another file, that is named too. */
+export const describeFault = (
+  fault: unknown,
+  dir: string,
+  { file, what }: { readonly file: string; readonly what: string },
+): string => {
+  const message = fault instanceof Error ? fault.message : String(fault);
+  // babel and Node say the place again, and the modules that led there
+  const [short = ''] = message.split('\nRequire stack:');
+  const said = short.replace(/\s*\n\s*\S+:\d+:\d+\s*$/, '').replace(/^ParseError: /, '');
+  const [, missing] = /^Cannot find (?:module|package) '([^./'][^']*)'/.exec(said) ?? [];
+  const words = missing === undefined ? said : `${said}: ${adviceOn(missing, dir)}`;
+  const place = placeOf(fault, dir);
+  if (place === null) return `${file}: ${what}: ${words}`;
+  return place.file === file
+    ? `${file}:${place.line}: ${what}: ${words}`
+    : `${file}: ${what}: ${words} (${place.file}:${place.line})`;
+};
+
+const adviceOn = (name: string, dir: string): string => {
+  if (name.startsWith('@strapi/strapi/'))
+    return "it is a file of Strapi's own package, which this server does without: write what it is for in the project";
+  const installing = 'install the packages of the project (npm install)';
+  const pattern = unfollowedPattern(name, dir);
+  if (pattern === undefined) return installing;
+  const words = `"${pattern}" in compilerOptions.paths of tsconfig.json is not followed here; exact names and folders are, such as "@lib/*"`;
+  // which matches packages too
+  return pattern === '*' ? `${words}. Or ${installing}` : words;
+};
 
 /** Faults that are thrown together, so that nobody mends one to be told of the next. */
 export interface Faults {

@@ -2,9 +2,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { foldersIn } from '../../model/files.js';
-import { describeFault } from './env.js';
 import { nameByPackage, packageFolder } from './installed.js';
-import { CodeFault, type LoadModule, moduleAt, nameIn } from './load.js';
+import { CodeFault, describeFault, type LoadModule, moduleAt, nameIn } from './load.js';
 import { type Extension, type Extensions, isMembers, type Members, servedPlugins } from './parts.js';
 
 interface ReadOptions {

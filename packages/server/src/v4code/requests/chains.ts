@@ -7,8 +7,7 @@ import { nearest } from '../../errors.js';
 import { kebabName } from '../../model/files.js';
 import { isThenable, type Ready, whenReady } from '../../ready.js';
 import { ADDED } from '../added-routes.js';
-import { describeFault } from '../loading/env.js';
-import { CodeFault, newFaults } from '../loading/load.js';
+import { CodeFault, describeFault, newFaults } from '../loading/load.js';
 import {
   type Callable,
   type CoreAction,
