@@ -31,7 +31,13 @@ const parsed = (file: string, given: string): Pick<Syntax, 'program' | 'text'> |
   const source = file.endsWith('.json') ? `(${given})` : given;
   const options: ParserOptions = {
     sourceType: 'unambiguous',
-    plugins: ['estree', 'typescript', 'decorators-legacy', ...(/\.[cm]?ts$/.test(file) ? [] : (['jsx'] as const))],
+    plugins: [
+      'estree',
+      'typescript',
+      'decorators-legacy',
+      'decoratorAutoAccessors',
+      ...(/\.[cm]?ts$/.test(file) ? [] : (['jsx'] as const)),
+    ],
     errorRecovery: true,
     allowReturnOutsideFunction: true,
     attachComment: false,
