@@ -150,6 +150,11 @@ describe('routes with guards', () => {
     [core(', { only }')],
     [`const guarded = require('../guarded');\nmodule.exports = guarded;`],
     [`module.exports = { routes: [guarded] };`],
+    [`module.exports = { routes: [guarded('GET', '/books/mine'), lists.all] };`],
+    [`const route = { method: 'GET' };\nroute['policies'] = ['x'];\nmodule.exports = { routes: [{ config: route }] };`],
+    [`const named = (name) => require(name);\nmodule.exports = named('./x');`],
+    [`module.exports = { routes: ['a'].map((name) => require(\`./parts/\${name}\`)) };`],
+    [`import shared = require('./shared');\nexport default { routes: shared.routes };`],
   ])('%s', (source) => {
     // what the text does not decide is treated as a guard
     expect(kindOf(route, source)).toBe('guard');
@@ -171,6 +176,19 @@ describe('controllers and services that replace an action of the content API', (
     [controller, made('{ mine, create }')],
     [controller, made('{ ...base }')],
     [controller, `module.exports = createCoreController('api::book.book', base);`],
+    [controller, `module.exports = createCoreController('api::book.book', shared.book);`],
+    [controller, `module.exports = createCoreController('api::book.book', isOpen ? base : other);`],
+    [controller, `exports.default = strapi_1.factories.createCoreController('api::book.book', base_1.default);`],
+    [controller, `module.exports = exports = createCoreController('api::book.book', base);`],
+    [controller, `const made = createCoreController('api::book.book', base);\nexport { made as default };`],
+    [
+      controller,
+      `let base = {};\nbase = require('../base');\nmodule.exports = createCoreController('api::book.book', base);`,
+    ],
+    [
+      'src/api/book/controllers/book.ts',
+      `import base from '../base';\nexport = factories.createCoreController('api::book.book', base);`,
+    ],
     [controller, `module.exports = createCoreController('api::book.book', { async find() {} });`],
     [
       'src/api/book/controllers/book.ts',
@@ -189,6 +207,24 @@ describe('controllers and services that replace an action of the content API', (
     expect(kindOf(controller, source)).toBe('code');
     writeFiles(dir, sound);
     expect(kindOf(controller, source)).toBe('guard');
+  });
+});
+
+describe('code of whatever form is read to its end', () => {
+  it.each([
+    [
+      'names that are given by themselves',
+      `let where;\nif (a) where = { ...where, a };\nstrapi.db.query('api::book.book').findMany(where);`,
+    ],
+    ['lists that are given by each other', `var a = b, b = a;\nstrapi.server.routes([{ config: { policies: a } }]);`],
+    ['members that all objects have', `strapi.plugin('constructor').service('toString');`],
+    ['long chains', `strapi${'.then(f)'.repeat(10_000)};`],
+    ['long sums', `const text = ${"'a' + ".repeat(5000)}'b';`],
+    ['nested lists', `const lists = ${'['.repeat(10_000)}${']'.repeat(10_000)};`],
+  ])('%s', (_what, code) => {
+    writeFiles(dir, { 'src/index.js': `module.exports = { register({ strapi }) {\n${code}\n} };` });
+    expect(findCode(dir, running).map((it) => it.kind)).toEqual(['run']);
+    expect(find()).toHaveLength(1);
   });
 });
 

@@ -14,7 +14,7 @@ export const absentServiceAt = (path: Path): string | null => {
     const isAbsent =
       plugin === undefined
         ? absentMembers['strapi.admin.services'].has(name)
-        : absentServices[plugin]?.includes(name) === true;
+        : Object.hasOwn(absentServices, plugin) && absentServices[plugin]!.includes(name);
     return isAbsent ? described : null;
   }
   const methods: Readonly<Record<string, readonly string[]>> = absentMethods;

@@ -47,8 +47,10 @@ const usesIn = (file: string, syntax: Syntax, { keepsSessions, plugins }: Projec
   const noteText = (text: string, node: Node, parent: Node | null): void => {
     if (policyOfPanel.test(text)) policies.push({ what: text, line: lineOf(node) });
     const [, plugin = ''] = uidOfPlugin.exec(text) ?? [];
-    const isCompared = parent?.type === 'BinaryExpression' || parent?.type === 'SwitchCase';
-    if (plugins.has(plugin) && !isCompared) note(text, node);
+    const { type = '' } = parent ?? {};
+    const isCompared = type === 'BinaryExpression' || type === 'SwitchCase';
+    // types are gone where the code runs
+    if (plugins.has(plugin) && !isCompared && !/^TS(?:Literal|Property|Module)/.test(type)) note(text, node);
   };
   eachNode(syntax.program, (node, parent) => {
     switch (node.type) {

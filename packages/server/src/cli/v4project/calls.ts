@@ -54,12 +54,22 @@ export const withImported = (projectDir: string, file: string, syntaxAt: SyntaxA
 
 const importsOf = (projectDir: string, file: string, syntaxAt: SyntaxAt): readonly string[] => {
   const syntax = syntaxAt(file);
+  if (syntax === null) return [];
+  const known = importsOfSyntaxes.get(syntax);
+  if (known) return known;
+  const found = filesImported(projectDir, file, syntax);
+  importsOfSyntaxes.set(syntax, found);
+  return found;
+};
+
+const importsOfSyntaxes = new WeakMap<Syntax, readonly string[]>();
+
+const filesImported = (projectDir: string, file: string, syntax: Syntax): readonly string[] => {
   const places: string[] = [];
-  if (syntax)
-    eachNode(syntax.program, (node) => {
-      const given = importedIn(node, syntax);
-      if (given !== null && /^\.{1,2}(?:\/|$)/.test(given)) places.push(given);
-    });
+  eachNode(syntax.program, (node) => {
+    const given = importedIn(node, syntax);
+    if (given !== null && /^\.{1,2}(?:\/|$)/.test(given)) places.push(given);
+  });
   return places
     .map((given) => path.posix.join(path.posix.dirname(file), given).replace(/\/$|\.[cm]?[jt]s$/, ''))
     .filter((place) => !place.startsWith('..'))
@@ -114,7 +124,8 @@ const namesIn = (syntax: Syntax): Names => {
         callsSuper ||= parent?.type === 'MemberExpression';
         break;
       case 'Literal':
-        if (!isOfQuery(parent, syntax)) others.push(...uidsIn(String(node.value)));
+      case 'TemplateLiteral':
+        if (!isOfQuery(parent, syntax)) others.push(...uidsIn(textOfNode(node, syntax) ?? ''));
         break;
       case 'MemberExpression': {
         const [, api] = apiMember.exec(pathOf(node, syntax) ?? '') ?? [];
@@ -141,7 +152,8 @@ const namesIn = (syntax: Syntax): Names => {
 
 /** `strapi.service`, `strapi.controllers` */
 const isMember = (given: Node, syntax: Syntax): boolean =>
-  bareNode(given).type === 'MemberExpression' && /^(?:service|controller)s?$/.test(nameOfCallee(given, syntax) ?? '');
+  (bareNode(given).type === 'MemberExpression' || pathOf(given, syntax) !== null) &&
+  /^(?:service|controller)s?$/.test(pathOf(given, syntax)?.split('.').at(-1) ?? nameOfCallee(given, syntax) ?? '');
 
 /** `strapi.api.tool.services.tool`, `strapi.api['tool'].service('tool')` */
 const apiMember = /^strapi\.api\.([\w-]+)\.(?:service|controller)s?$/;

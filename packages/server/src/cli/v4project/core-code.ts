@@ -1,5 +1,7 @@
 /** What the routers, controllers and services of v4's factories change about the content API. */
+
 import type { CallExpression, Node, ObjectExpression, Property } from 'estree';
+import { nameOfImport } from './paths.js';
 import {
   bareNode,
   eachNode,
@@ -228,6 +230,8 @@ const definesAction = (node: Node, syntax: Syntax): boolean => {
       return isAction(keyOf(node.key, node.computed, syntax));
     case 'FunctionDeclaration':
       return isAction(node.id?.name ?? null);
+    case 'ExportSpecifier':
+      return isAction(nameOfImport(node.exported));
     case 'AssignmentExpression':
       return node.left.type === 'MemberExpression' && isAction(keyOf(node.left.property, node.left.computed, syntax));
     default:
@@ -243,9 +247,15 @@ const mayBeFunction = (given: Node): boolean => {
 /** `createCoreController(uid, base)`, `() => ({ ...base })`, `module.exports = require('../base')` */
 const hasUnknownMembers = (syntax: Syntax): boolean => {
   const exported = exportedBy(syntax);
-  const call = factoryCall(exported, syntax);
-  const given = call ? call.arguments[1] : exported;
-  if (!given) return false;
+  if (exported !== null && factoryCall(exported, syntax) === null && mayHoldMembers(exported, syntax)) return true;
+  // wherever the call stands, and however it is exported
+  return someNode(syntax.program, (it) => {
+    const given = factoryCall(it, syntax)?.arguments[1];
+    return given !== undefined && mayHoldMembers(given, syntax);
+  });
+};
+
+const mayHoldMembers = (given: Node, syntax: Syntax): boolean => {
   const node = bareNode(given);
   const value = node.type === 'Identifier' ? valueOfName(node, syntax) : node;
   if (value === null) return true;
@@ -263,7 +273,8 @@ const returnedBy = ({
 const isUnknown = (given: Node, syntax: Syntax): boolean => {
   const node = bareNode(given);
   const value = node.type === 'Identifier' ? valueOfName(node, syntax) : node;
-  if (value?.type !== 'ObjectExpression') return value === null || value.type === 'CallExpression';
+  if (value?.type !== 'ObjectExpression')
+    return value === null || !/^(?:Class|Function|Arrow|Literal)/.test(value.type);
   return value.properties.some(
     (it) => it.type === 'SpreadElement' || (it.computed && keyOf(it.key, true, syntax) === null),
   );

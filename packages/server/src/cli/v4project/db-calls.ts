@@ -21,19 +21,21 @@ export const refusedCall = (call: Node, syntax: Syntax): readonly Refused[] => {
 const isMethodOfQuery = (path: Path): boolean => /^strapi(?:\.db)?\.query\([^()]*\)\.\w+$/.test(path);
 
 /** Keys of the objects that are given, also by their names or through functions that merge them; those deeper inside are attributes. */
-const groupingIn = (given: Node, syntax: Syntax): readonly Refused[] => {
+const groupingIn = (given: Node, syntax: Syntax, seen: readonly Node[] = []): readonly Refused[] => {
   const node = bareNode(given);
+  // names may be given by each other: `query = { ...query, limit }`
+  if (seen.includes(node)) return [];
   switch (node.type) {
     case 'ObjectExpression':
       return node.properties.flatMap((it) => {
-        if (it.type === 'SpreadElement') return groupingIn(it.argument, syntax);
+        if (it.type === 'SpreadElement') return groupingIn(it.argument, syntax, [...seen, node]);
         return keyOf(it.key, it.computed, syntax) === 'groupBy' ? [{ what: GROUPING, node: it }] : [];
       });
     case 'CallExpression':
-      return node.arguments.flatMap((it) => groupingIn(it, syntax));
+      return node.arguments.flatMap((it) => groupingIn(it, syntax, [...seen, node]));
     case 'Identifier': {
       const value = valueOfName(node, syntax);
-      return value?.type === 'ObjectExpression' ? groupingIn(value, syntax) : [];
+      return value?.type === 'ObjectExpression' ? groupingIn(value, syntax, seen) : [];
     }
     default:
       return [];

@@ -52,15 +52,17 @@ export const importsGuard = (projectDir: string, file: string, place: string, sy
 /** What is called once, and may change the routes, controllers and middlewares of others. */
 const registers = /^src\/(?:extensions|plugins|index\.|api\/[^/]+\/index\.)/;
 
-/** Where nothing runs. @param syntax null for a file that cannot be read, which may be anything. */
+/** Where nothing runs. @param syntax null for a file that cannot be read, which may be anything that its place allows. */
 export const kindOf = (projectDir: string, place: string, syntax: Syntax | null): Pick<CodeFile, 'kind' | 'router'> => {
-  if (syntax === null) return { kind: 'guard' };
+  if (syntax === null) return { kind: mayHoldGuards.test(place) ? 'guard' : 'code' };
   if (isAsGenerated(place, syntax)) return { kind: 'default' };
   const router = isRoute.test(place) ? coreRouterOf(syntax) : null;
   // one of a type that is not there has to be told of when it is loaded
   if (router && isOfType(projectDir, router.uid)) return { kind: 'router', router };
   return { kind: mayRestrict(projectDir, place, [syntax]) ? 'guard' : 'code' };
 };
+
+const mayHoldGuards = /^(?:src\/|config\/(?:env\/[^/]+\/)?middlewares\.)/;
 
 const isOfType = (projectDir: string, uid: string): boolean =>
   foldersAt(projectDir, 'src/api/*/content-types/*').some((it) => {

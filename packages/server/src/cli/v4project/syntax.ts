@@ -1,7 +1,7 @@
 /** What a file of a v4 project says, as its syntax tree shows it, and what the names in it are declared as. */
 import { type ParserOptions, parse } from '@babel/parser';
 import { analyze, type Variable } from 'eslint-scope';
-import type { Identifier, Node, ObjectExpression, Program, Property } from 'estree';
+import type { Identifier, MemberExpression, Node, ObjectExpression, Program, Property } from 'estree';
 import { walk } from 'estree-walker';
 
 export interface Syntax {
@@ -15,7 +15,7 @@ export interface Syntax {
 /** Null for a file that is no JavaScript or TypeScript: nothing of it can run. @param file its name, which tells the language. */
 export const syntaxOf = (file: string, source: string): Syntax | null => {
   const read = parsed(file, source);
-  if (read === null) return null;
+  if (read === null || isTooDeep(read.program)) return null;
   const { program, text } = read;
   const variables = new Map<Identifier, Variable>();
   // the parser's trees have nodes of TypeScript, too
@@ -31,7 +31,13 @@ const parsed = (file: string, given: string): Pick<Syntax, 'program' | 'text'> |
   const source = file.endsWith('.json') ? `(${given})` : given;
   const options: ParserOptions = {
     sourceType: 'unambiguous',
-    plugins: ['estree', 'typescript', 'decorators-legacy', ...(/\.[cm]?ts$/.test(file) ? [] : (['jsx'] as const))],
+    plugins: [
+      'estree',
+      'typescript',
+      'decorators-legacy',
+      'decoratorAutoAccessors',
+      ...(/\.[cm]?ts$/.test(file) ? [] : (['jsx'] as const)),
+    ],
     errorRecovery: true,
     allowReturnOutsideFunction: true,
     attachComment: false,
@@ -44,6 +50,19 @@ const parsed = (file: string, given: string): Pick<Syntax, 'program' | 'text'> |
     return null;
   }
 };
+
+/** Whether nodes stand deeper in each other than the stack would allow to follow: chains of thousands of calls or texts. */
+const isTooDeep = (program: Node): boolean => {
+  let level: readonly unknown[] = [program];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > DEPTH_MAX) return true;
+    level = level.flatMap((it) => (it !== null && typeof it === 'object' ? Object.values(it) : []));
+  }
+  return false;
+};
+
+/** Of lists and nodes alike. */
+const DEPTH_MAX = 1000;
 
 const withoutRanges = (
   source: string,
@@ -89,10 +108,16 @@ export const textOfNode = (given: Node, syntax: Syntax): string | null => {
 export const valueOfName = (name: Identifier, { variableOf }: Syntax): Node | null => {
   const variable = variableOf(name);
   if (variable?.defs.length !== 1 || variable.defs[0]!.type !== 'Variable') return null;
-  const writes = variable.references.filter((it) => it.isWrite());
-  const [write] = writes.some((it) => it.init) ? writes.filter((it) => it.init) : writes;
-  return write && !write.partial && write.writeExpr ? bareNode(write.writeExpr as Node) : null;
+  const known = valuesOfVariables.get(variable);
+  if (known !== undefined) return known;
+  const [write, ...others] = variable.references.filter((it) => it.isWrite());
+  const value =
+    write && others.length === 0 && !write.partial && write.writeExpr ? bareNode(write.writeExpr as Node) : null;
+  valuesOfVariables.set(variable, value);
+  return value;
 };
+
+const valuesOfVariables = new WeakMap<Variable, Node | null>();
 
 /** The name of a member or of a key: `a.b`, `a['b']`, `{ b: 1 }`; null if it is computed of anything else than a text. */
 export const keyOf = (key: Node, computed: boolean, syntax: Syntax): string | null => {
@@ -109,16 +134,26 @@ export const exportedBy = (syntax: Syntax): Node | null => {
 };
 
 const exportedIn = (statement: Node): Node | null => {
+  const { type, expression } = statement as { readonly type: string; readonly expression?: Node };
+  if (type === 'TSExportAssignment') return expression ?? null;
   if (statement.type === 'ExportDefaultDeclaration') return statement.declaration as Node;
-  if (statement.type !== 'ExpressionStatement' || statement.expression.type !== 'AssignmentExpression') return null;
-  const { left, right } = statement.expression;
-  return left.type === 'MemberExpression' &&
-    left.object.type === 'Identifier' &&
-    left.property.type === 'Identifier' &&
-    `${left.object.name}.${left.property.name}` === 'module.exports'
-    ? right
-    : null;
+  return statement.type === 'ExpressionStatement' ? exportedByAssignment(statement.expression) : null;
 };
+
+/** `module.exports = x`, `exports = module.exports = x`, and `exports.default = x`, as compilers write it. */
+const exportedByAssignment = (node: Node): Node | null => {
+  if (node.type !== 'AssignmentExpression') return null;
+  const { left, right } = node;
+  const isWhole =
+    left.type === 'MemberExpression' &&
+    left.object.type === 'Identifier' &&
+    ['module.exports', 'exports.default'].includes(`${left.object.name}.${nameOfMember(left)}`);
+  if (isWhole) return right.type === 'AssignmentExpression' ? right.right : right;
+  return isNamed(left as Node, 'exports') ? exportedByAssignment(right) : null;
+};
+
+const nameOfMember = ({ property }: MemberExpression): string =>
+  property.type === 'Identifier' ? property.name : property.type === 'Literal' ? String(property.value) : '';
 
 /** The module that a node imports or requires, `import('x')` too; null for any other node. */
 export const importedIn = (node: Node, syntax: Syntax): string | null => {
@@ -134,8 +169,14 @@ export const importedIn = (node: Node, syntax: Syntax): string | null => {
       return isNamed(node.callee, 'require') && first ? textOfNode(first, syntax) : null;
     }
     default:
-      return null;
+      return requiredByType(node, syntax);
   }
+};
+
+/** `import x = require('y')` */
+const requiredByType = (node: Node, syntax: Syntax): string | null => {
+  const { type, expression } = node as { readonly type: string; readonly expression?: Node };
+  return type === 'TSExternalModuleReference' && expression ? textOfNode(expression, syntax) : null;
 };
 
 export const isNamed = (node: Node, name: string): boolean => node.type === 'Identifier' && node.name === name;
