@@ -279,6 +279,8 @@ describe('core routers with only or except', () => {
     const kinds = (): readonly string[] => findCode(dir, running).map((it) => it.kind);
     writeFiles(dir, { [route]: core(`, { only: ['find'] }`) });
     expect(kinds()).toEqual(['run']);
+    // where nothing is loaded, nothing is served either
+    expect(find().map((it) => it.kind)).toEqual(['router']);
     writeFiles(dir, sound);
     expect(kinds()).toEqual(['router']);
   });
@@ -1093,6 +1095,8 @@ module.exports = () => [traverse, strapi.server.listRoutes(), strapi.server.rout
       [`strapi.plugin('gone') ?? strapi.plugin('off') ?? strapi.plugin('later') ?? strapi.plugin('other')`, []],
       [`strapi.log.info("strapi.plugin('acl') is 'plugin::acl.acl'")`, []],
       [`ctx.uid === 'plugin::acl.rule'`, []],
+      [`({ 'plugin::acl.rule': 'A rule' })[ctx.uid]`, []],
+      [`strapi.log.info('not for', 'plugin::acl.rule')`, []],
       [`{ const { db, log } = strapi; const { query } = db; db.query('api::book.book'); log.info(query); }`, []],
     ])('%s', (source, expected) => {
       expect(absentIn(`module.exports = { find: async (ctx) => ${source} };`)).toEqual(expected);
@@ -1306,6 +1310,48 @@ Let such errors through, or do without what is not here. Where access does not d
       'src/api/page/controllers/page.js',
       'src/lib/own.js',
     ]);
+  });
+
+  it.each<readonly [string, string, readonly string[]]>([
+    [
+      'names that are given by thousands of others, in any order',
+      `${Array.from({ length: 3000 }, (_, i) => `var v${3000 - i} = v${2999 - i}.a;`).join(' ')} v3000.connection`,
+      [],
+    ],
+    [
+      'objects that spread objects that spread others',
+      `const a0 = { groupBy: 'x' }; ${Array.from({ length: 40 }, (_, i) => `const a${i + 1} = { ...a${i}, ...a${i} };`).join(' ')} strapi.db.query('x').count(a40)`,
+      ['groupBy of db.query'],
+    ],
+    ['code that is put together', `eval(\`strapi.db.connection.raw(\${ctx.path})\`)`, ['strapi.db.connection']],
+    ['exports of others', `} export { traverse } from '@strapi/utils'; {`, [`require('@strapi/utils').traverse`]],
+    [
+      'files that TypeScript requires',
+      `} import own = require('@strapi/strapi/lib/own'); {`,
+      ['@strapi/strapi/lib/own'],
+    ],
+  ])('what is not here is found among %s', (_what, text, expected) => {
+    writeFiles(dir, { 'src/lib/own.ts': `{ ${text} }`, 'src/index.js': 'module.exports = { register() { f(); } };' });
+    const [found] = findCode(dir, running).filter((it) => it.file === 'src/lib/own.ts');
+    expect(found!.absent.map((it) => it.what)).toEqual(expected);
+  });
+
+  it('a file of a plugin that cannot be read is a guard, and so is one that imports it; migrations are not', () => {
+    writeFiles(dir, {
+      'config/plugins.js': `module.exports = { shop: { enabled: true, resolve: './src/plugins/shop' } };`,
+      'src/plugins/shop/server/template.js': 'const name = <%= name %>;',
+      'src/plugins/shop/strapi-server.js': `module.exports = require('./server/template');`,
+      'database/migrations/broken.js': 'const = 1;',
+    });
+    expect(findCode(dir, running).map((it) => [it.file, it.kind])).toEqual([
+      ['config/plugins.js', 'config'],
+      ['database/migrations/broken.js', 'code'],
+      ['src/plugins/shop/server/template.js', 'guard'],
+      ['src/plugins/shop/strapi-server.js', 'guard'],
+    ]);
+    expect(() => refuseGuards(findCode(dir, running), { runCode: true })).toThrow(
+      'src/plugins/shop/server/template.js: cannot be read as JavaScript or TypeScript, so it may be anything',
+    );
   });
 
   it('a name that a file gives to a service is that of its block', () => {

@@ -47,12 +47,11 @@ const usesIn = (file: string, syntax: Syntax, { keepsSessions, plugins }: Projec
   const noteText = (text: string, node: Node, parent: Node | null): void => {
     if (policyOfPanel.test(text)) policies.push({ what: text, line: lineOf(node) });
     const [, plugin = ''] = uidOfPlugin.exec(text) ?? [];
-    const { type = '' } = parent ?? {};
-    const isCompared = type === 'BinaryExpression' || type === 'SwitchCase';
-    // types are gone where the code runs
-    if (plugins.has(plugin) && !isCompared && !/^TS(?:Literal|Property|Module)/.test(type)) note(text, node);
+    if (plugins.has(plugin) && isUsed(node, parent)) note(text, node);
   };
   eachNode(syntax.program, (node, parent) => {
+    // `import x = require('y')`
+    if ((node as { readonly type: string }).type === 'TSExternalModuleReference') note(deepImport(node, syntax), node);
     switch (node.type) {
       case 'MemberExpression':
         note(absentMember(node, parent, syntax, plugins), node);
@@ -85,8 +84,12 @@ const usesIn = (file: string, syntax: Syntax, { keepsSessions, plugins }: Projec
         for (const it of node.specifiers)
           if (it.type === 'ImportSpecifier') note(absentAt(memberAt(UTILS, nameOfImport(it.imported)), plugins), it);
         break;
-      case 'ImportExpression':
       case 'ExportNamedDeclaration':
+        note(deepImport(node, syntax), node);
+        if (node.source?.value !== '@strapi/utils') break;
+        for (const it of node.specifiers) note(absentAt(memberAt(UTILS, nameOfImport(it.local)), plugins), it);
+        break;
+      case 'ImportExpression':
       case 'ExportAllDeclaration':
         note(deepImport(node, syntax), node);
         break;
@@ -100,6 +103,23 @@ const usesIn = (file: string, syntax: Syntax, { keepsSessions, plugins }: Projec
     }
   });
   return isOfPanel && !file.startsWith('src/api/') ? uses : [...uses, ...policies];
+};
+
+/** Whether a text may be asked for by the name that it is: neither compared, nor a type, nor the key of an object, nor a further argument. */
+const isUsed = (node: Node, parent: Node | null): boolean => {
+  switch (parent?.type) {
+    case 'BinaryExpression':
+    case 'SwitchCase':
+    case 'ReturnStatement':
+      return false;
+    case 'Property':
+      return parent.value === node;
+    case 'CallExpression':
+      return parent.arguments[0] === node;
+    default:
+      // types are gone where the code runs
+      return !/^TS(?:Literal|Property|Module)/.test(parent?.type ?? '');
+  }
 };
 
 const textIn = (node: Literal | TemplateElement): string =>
@@ -203,11 +223,20 @@ const usesInTexts = (file: string, syntax: Syntax, project: Project): readonly A
   const uses: AbsentUse[] = [];
   eachNode(syntax.program, (node) => {
     if (node.type !== 'Literal' && node.type !== 'TemplateElement') return;
+    const line = lineOf(node);
     const code = syntaxOf(file, textIn(node));
-    if (code) uses.push(...usesIn(file, code, project).map((it) => ({ ...it, line: lineOf(node) })));
+    if (code) uses.push(...usesIn(file, code, project).map((it) => ({ ...it, line })));
+    // a part of what is put together
+    else for (const what of namedIn(textIn(node), project)) uses.push({ what, line });
   });
   return uses;
 };
+
+const namedIn = (text: string, { plugins }: Project): readonly string[] =>
+  [...text.matchAll(/\bstrapi(?:\.\w+)+/g)].flatMap(([path]) => {
+    const steps = path.split('.');
+    return steps.flatMap((_step, i) => absentAt(steps.slice(0, i + 1).join('.'), plugins) ?? []);
+  });
 
 const evaluates = (node: Node, syntax: Syntax): boolean =>
   node.type === 'CallExpression' || node.type === 'NewExpression'

@@ -12,7 +12,7 @@ import { bareNode, eachNode, importedIn, keyOf, nameOfCallee, type Syntax, textO
 export type SyntaxAt = (file: string) => Syntax | null;
 
 /** Files that are reached from some files, through any number of others, these among them. */
-export type Reach = (from: readonly string[]) => ReadonlySet<string>;
+type Reach = (from: readonly string[]) => ReadonlySet<string>;
 
 /** @param all files of the project that may be reached as services and controllers. */
 export const reachIn = (projectDir: string, all: readonly string[], syntaxAt: SyntaxAt): Reach => {
@@ -45,11 +45,12 @@ export const reachIn = (projectDir: string, all: readonly string[], syntaxAt: Sy
   };
 };
 
-/** A file, and the files of the project that it imports by their places, and these import. */
-export const withImported = (projectDir: string, file: string, syntaxAt: SyntaxAt): readonly Syntax[] => {
+/** A file, and the files of the project that it imports by their places, and these import; null if one of them cannot be read. */
+export const withImported = (projectDir: string, file: string, syntaxAt: SyntaxAt): readonly Syntax[] | null => {
   const files = new Set([file]);
   for (const at of files) for (const it of importsOf(projectDir, at, syntaxAt)) files.add(it);
-  return [...files].flatMap((it) => syntaxAt(it) ?? []);
+  const syntaxes = [...files].map(syntaxAt);
+  return syntaxes.includes(null) ? null : (syntaxes as readonly Syntax[]);
 };
 
 const importsOf = (projectDir: string, file: string, syntaxAt: SyntaxAt): readonly string[] => {

@@ -23,6 +23,8 @@ export interface CodeFile {
   readonly ignored: boolean;
   /** What it uses of v4 that is not here; of a file that does not run, only what may be why. */
   readonly absent: readonly AbsentUse[];
+  /** Of a guard that is none by what it says, but because nobody can read it. */
+  readonly isUnread?: true;
   /** Of one that is obeyed. */
   readonly router?: CoreRouter;
   /** Of a guard that would run otherwise: the lines on which it may catch the errors of that, and go on. */
@@ -120,10 +122,10 @@ const losses: readonly (readonly [RegExp, string])[] = [
 export const findHandlers = (projectDir: string): readonly string[] =>
   filesAt(projectDir, ['src', 'api', '*', 'handlers']);
 
-export const isPatch = /\.patch$/;
-export const isRoute = /^src\/api\/[^/]+\/routes\//;
+export const patchName = /\.patch$/;
+export const routePlace = /^src\/api\/[^/]+\/routes\//;
 /** A controller or service. */
-export const ofContentType = /^(src\/api\/[^/]+)\/(?:controllers|services)\/([^/]+)\.[^.]+$/;
+export const memberPlace = /^(src\/api\/[^/]+)\/(?:controllers|services)\/([^/]+)\.[^.]+$/;
 
 /** Whether anything of the project has to be loaded: files as v4 generates them do what the server does by itself. */
 export const needsCode = (code: readonly CodeFile[]): boolean => code.some((it) => it.kind === 'run');
@@ -136,12 +138,13 @@ export const ignoredFiles = (code: readonly CodeFile[]): ReadonlySet<string> =>
 export const isUnwatched = ({ kind, ignored }: CodeFile): boolean => kind === 'guard' && !ignored;
 
 /** Why a guard prevents the start. */
-export const guardReason = ({ file, absent, caught = [] }: CodeFile): string => {
-  if (isPatch.test(file)) return 'changes a package of Strapi, none of which runs here: a patch is not supported';
+export const guardReason = ({ file, absent, isUnread, caught = [] }: CodeFile): string => {
+  if (isUnread) return 'cannot be read as JavaScript or TypeScript, so it may be anything';
+  if (patchName.test(file)) return 'changes a package of Strapi, none of which runs here: a patch is not supported';
   if (absent.length > 0)
     return `catches errors on line${caught.length === 1 ? '' : 's'} ${enumerated(caught)}; ${describeUses(absent)}`;
-  if (ofContentType.test(file)) return 'replaces find, findOne, create, update or delete of a content type';
-  if (isRoute.test(file))
+  if (memberPlace.test(file)) return 'replaces find, findOne, create, update or delete of a content type';
+  if (routePlace.test(file))
     return 'declares policies, middlewares or auth, or only or except in a form that cannot be read';
   return /^src\/api\/[^/]+\/content-types\//.test(file)
     ? 'has lifecycles of reads, such as beforeFindMany'

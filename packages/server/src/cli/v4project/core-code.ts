@@ -1,6 +1,13 @@
 /** What the routers, controllers and services of v4's factories change about the content API. */
 
-import type { CallExpression, Node, ObjectExpression, Property } from 'estree';
+import type {
+  ArrowFunctionExpression,
+  CallExpression,
+  FunctionExpression,
+  Node,
+  ObjectExpression,
+  Property,
+} from 'estree';
 import { nameOfImport } from './paths.js';
 import {
   bareNode,
@@ -111,7 +118,8 @@ const isEmptyStep = (member: ObjectExpression['properties'][number], syntax: Syn
   );
 };
 
-const isFunction = (node: Node) => node.type === 'FunctionExpression' || node.type === 'ArrowFunctionExpression';
+const isFunction = (node: Node): node is FunctionExpression | ArrowFunctionExpression =>
+  node.type === 'FunctionExpression' || node.type === 'ArrowFunctionExpression';
 
 // ---- routers
 
@@ -263,9 +271,7 @@ const mayHoldMembers = (given: Node, syntax: Syntax): boolean => {
   return isUnknown(value, syntax);
 };
 
-const returnedBy = ({
-  body,
-}: Extract<Node, { type: 'FunctionExpression' | 'ArrowFunctionExpression' }>): readonly Node[] =>
+const returnedBy = ({ body }: FunctionExpression | ArrowFunctionExpression): readonly Node[] =>
   body.type === 'BlockStatement'
     ? body.body.flatMap((it) => (it.type === 'ReturnStatement' && it.argument ? [it.argument] : []))
     : [body];

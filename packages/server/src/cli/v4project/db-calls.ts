@@ -21,18 +21,19 @@ export const refusedCall = (call: Node, syntax: Syntax): readonly Refused[] => {
 const isMethodOfQuery = (path: Path): boolean => /^strapi(?:\.db)?\.query\([^()]*\)\.\w+$/.test(path);
 
 /** Keys of the objects that are given, also by their names or through functions that merge them; those deeper inside are attributes. */
-const groupingIn = (given: Node, syntax: Syntax, seen: readonly Node[] = []): readonly Refused[] => {
+const groupingIn = (given: Node, syntax: Syntax, seen = new Set<Node>()): readonly Refused[] => {
   const node = bareNode(given);
   // names may be given by each other: `query = { ...query, limit }`
-  if (seen.includes(node)) return [];
+  if (seen.has(node)) return [];
+  seen.add(node);
   switch (node.type) {
     case 'ObjectExpression':
       return node.properties.flatMap((it) => {
-        if (it.type === 'SpreadElement') return groupingIn(it.argument, syntax, [...seen, node]);
+        if (it.type === 'SpreadElement') return groupingIn(it.argument, syntax, seen);
         return keyOf(it.key, it.computed, syntax) === 'groupBy' ? [{ what: GROUPING, node: it }] : [];
       });
     case 'CallExpression':
-      return node.arguments.flatMap((it) => groupingIn(it, syntax, [...seen, node]));
+      return node.arguments.flatMap((it) => groupingIn(it, syntax, seen));
     case 'Identifier': {
       const value = valueOfName(node, syntax);
       return value?.type === 'ObjectExpression' ? groupingIn(value, syntax, seen) : [];

@@ -8,7 +8,7 @@ import { StartFault } from '../start-fault.js';
 import { absentUses, makesSessions } from './absent-uses.js';
 import { reachIn, type SyntaxAt } from './calls.js';
 import { catchingLines } from './caught-errors.js';
-import { type CodeFile, isRoute } from './code.js';
+import { type CodeFile, routePlace } from './code.js';
 import {
   absentPlugins,
   type LocalPlugins,
@@ -18,7 +18,16 @@ import {
 } from './configured.js';
 import { type DeclaredRoute, openActionsIn, routesIn } from './core-code.js';
 import { mayBeCaught } from './described-uses.js';
-import { importsGuard, kindBesides, kindOf, kindWhereCodeRuns, mayGuardFile, partOfExtension, runs } from './kinds.js';
+import {
+  extensionPlace,
+  guardPlace,
+  importsGuard,
+  isOfType,
+  kindBesides,
+  kindOf,
+  kindWhereCodeRuns,
+  runPlace,
+} from './kinds.js';
 import { otherFiles, patches, places, settingsOfPlugins } from './places.js';
 import { findPackages, isPluginFolder } from './plugins.js';
 import { filesAt, isCode, textOf } from './project-files.js';
@@ -30,13 +39,13 @@ export const declaredRoutes = (
   code: readonly CodeFile[],
 ): readonly (DeclaredRoute & { readonly file: string })[] =>
   code
-    .filter(({ file }) => isRoute.test(file))
+    .filter(({ file }) => routePlace.test(file))
     .flatMap(({ file }) => readIn(projectDir, file, routesIn).map((it) => ({ ...it, file })));
 
 /** Actions of the content API that code which runs opens to everybody, as far as its syntax shows them. */
 export const openActions = (projectDir: string, code: readonly CodeFile[]): readonly string[] =>
   code
-    .filter(({ file, kind }) => kind === 'run' && isRoute.test(file))
+    .filter(({ file, kind }) => kind === 'run' && routePlace.test(file))
     .flatMap(({ file }) => readIn(projectDir, file, openActionsIn));
 
 const readIn = <T>(projectDir: string, file: string, read: (syntax: Syntax) => readonly T[]): readonly T[] => {
@@ -78,18 +87,22 @@ export const findCode = (projectDir: string, options: FindOptions): readonly Cod
     if (file.startsWith('src/plugins/') && !plugins.isEnabled(file))
       return { file, kind: 'unused', ignored, absent: [] };
     const place = placeOf(file, found);
-    const { kind: byItself, router } = kindOf(projectDir, place, syntaxAt(file));
-    const whereRun =
-      options.runCode && !ignored ? kindWhereCodeRuns(place, byItself, options.environment ?? 'development') : byItself;
+    const { kind: byItself, router, isUnread } = kindOf(projectDir, place, syntaxAt(file));
+    const runsHere = options.runCode && !ignored;
+    const isLost = runsHere && router !== undefined && !isOfType(projectDir, router.uid);
+    const whereRun = runsHere
+      ? kindWhereCodeRuns(place, isLost ? 'code' : byItself, options.environment ?? 'development')
+      : byItself;
     const kind = whereRun === 'code' && importsGuard(projectDir, file, place, syntaxAt) ? 'guard' : whereRun;
     if (kind === 'router' && router) return { file, kind, ignored, absent: [], router };
+    if (kind === 'guard' && isUnread) return { file, kind, ignored, absent: [], isUnread };
     if (kind !== 'run' && kind !== 'unused') return { file, kind, ignored, absent: [] };
-    const { absent, caught = [] } = usesOf(file, place, kind === 'run' && mayGuardFile.test(place));
+    const { absent, caught = [] } = usesOf(file, place, kind === 'run' && guardPlace.test(place));
     return caught.length === 0 ? { file, kind, ignored, absent } : { file, kind: 'guard', ignored, absent, caught };
   });
   const imported = others.map((file): CodeFile => {
     if (!isCode(file)) return { file, kind: 'unused', ignored: false, absent: [] };
-    const { absent, caught = [] } = usesOf(file, file, partOfExtension.test(file) && mayGuardFile.test(file));
+    const { absent, caught = [] } = usesOf(file, file, extensionPlace.test(file));
     const it = { file, ignored: false, absent };
     return caught.length === 0 ? { ...it, kind: 'unused' } : { ...it, kind: 'guard', caught };
   });
@@ -125,7 +138,7 @@ const filesOf = (projectDir: string, { runCode }: FindOptions, syntaxAt: SyntaxA
 
 /** Where a file is judged: a plugin is one wherever it is, and so is a middleware. */
 const placeOf = (file: string, { middlewares, plugins }: FoundFiles): string => {
-  if (middlewares.has(file) && !runs.test(file)) return `src/middlewares/${path.posix.basename(file)}`;
+  if (middlewares.has(file) && !runPlace.test(file)) return `src/middlewares/${path.posix.basename(file)}`;
   return /^(?:src|config)\//.test(file) || !plugins.isEnabled(file) ? file : `src/plugins/${file}`;
 };
 
@@ -182,7 +195,7 @@ const guardsThroughOthers = (
   if (failing.length === 0) return [...files];
   const names = files.filter(({ file, ignored }) => !ignored && isCode(file)).map((it) => it.file);
   const reach = reachIn(projectDir, names, syntaxAt);
-  const guards = files.filter(({ file, kind, ignored }) => kind === 'run' && !ignored && mayGuardFile.test(file));
+  const guards = files.filter(({ file, kind, ignored }) => kind === 'run' && !ignored && guardPlace.test(file));
   const mayGuard = reach(guards.map((it) => it.file));
   return files.map((it) => {
     const { file, kind, ignored } = it;

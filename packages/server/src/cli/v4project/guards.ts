@@ -1,4 +1,7 @@
-/** Whether a file of a v4 project restricts what its routes, or those of others, serve. Where its syntax does not tell, it is taken for a guard. */
+/**
+ * Whether a file of a v4 project restricts what its routes, or those of others, serve. Where its syntax does not tell, it is taken for a guard; what
+ * files put over the requests and reads of others is looked for in their text, as that of packages is (`guard-texts.ts`).
+ */
 import type { Node } from 'estree';
 import { guardNames, isEmptyList } from './core-code.js';
 import {

@@ -10,27 +10,27 @@ import { bareNode, isNamed, keyOf, type Syntax, textOfNode, valueOfName } from '
  */
 export type Path = string;
 
-/** Null for what leads to nothing of Strapi, or in a way that the file does not tell. */
-export const pathOf = (given: Node, syntax: Syntax): Path | null => {
+/** Null for what leads to nothing of Strapi, or in a way that the file does not tell. @param depth of the names that have led here. */
+export const pathOf = (given: Node, syntax: Syntax, depth = 0): Path | null => {
   const node = bareNode(given);
   switch (node.type) {
     case 'Identifier':
-      return pathOfName(node, syntax);
+      return pathOfName(node, syntax, depth);
     case 'MemberExpression': {
       const name = keyOf(node.property, node.computed, syntax);
-      return name === null ? null : memberAt(pathOf(node.object, syntax), name);
+      return name === null ? null : memberAt(pathOf(node.object, syntax, depth), name);
     }
     case 'CallExpression': {
       const [first] = node.arguments;
       const text = first ? textOfNode(first, syntax) : null;
       if (isNamed(node.callee, 'require')) return text === '@strapi/utils' ? UTILS : null;
-      const callee = pathOf(node.callee, syntax);
+      const callee = pathOf(node.callee, syntax, depth);
       return callee === null ? null : `${callee}(${text === null ? '' : `'${text}'`})`;
     }
     case 'AwaitExpression':
-      return pathOf(node.argument, syntax);
+      return pathOf(node.argument, syntax, depth);
     case 'LogicalExpression':
-      return pathOf(node.left, syntax) ?? pathOf(node.right, syntax);
+      return pathOf(node.left, syntax, depth) ?? pathOf(node.right, syntax, depth);
     default:
       return null;
   }
@@ -44,29 +44,32 @@ export const memberAt = (object: Path | null, name: string): Path | null => {
 
 const ROOT = 'strapi';
 
-const pathOfName = (name: Identifier, syntax: Syntax): Path | null => {
+/** Names that are declared by more names than this lead nowhere. */
+const NAMES_MAX = 50;
+
+const pathOfName = (name: Identifier, syntax: Syntax, depth: number): Path | null => {
   if (name.name === ROOT) return ROOT;
   const variable = syntax.variableOf(name);
-  if (!variable) return null;
+  if (!variable || depth === NAMES_MAX) return null;
   const known = pathsOfVariables.get(variable);
   if (known !== undefined) return known;
   // names may be declared by each other
   pathsOfVariables.set(variable, null);
-  const path = pathOfVariable(variable, name, syntax);
+  const path = pathOfVariable(variable, name, syntax, depth + 1);
   pathsOfVariables.set(variable, path);
   return path;
 };
 
 const pathsOfVariables = new WeakMap<Variable, Path | null>();
 
-const pathOfVariable = ({ defs }: Variable, name: Identifier, syntax: Syntax): Path | null => {
+const pathOfVariable = ({ defs }: Variable, name: Identifier, syntax: Syntax, depth: number): Path | null => {
   const [definition] = defs;
   switch (definition?.type) {
     case 'Variable': {
       const value = valueOfName(name, syntax);
-      if (value !== null) return pathOf(value, syntax);
+      if (value !== null) return pathOf(value, syntax, depth);
       const { id, init } = definition.node;
-      return init ? pathIn(id, pathOf(init, syntax), definition.name, syntax) : null;
+      return init ? pathIn(id, pathOf(init, syntax, depth), definition.name, syntax) : null;
     }
     case 'Parameter': {
       const parameters = definition.node.params as readonly Pattern[];

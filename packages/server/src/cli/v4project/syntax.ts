@@ -6,7 +6,7 @@ import { walk } from 'estree-walker';
 
 export interface Syntax {
   readonly program: Program;
-  /** The source without comments, of the same length. */
+  /** The source without comments. */
   readonly text: string;
   /** What a name is declared as in its scope; null if the file does not declare it. */
   readonly variableOf: (name: Identifier) => Variable | null;
@@ -80,7 +80,7 @@ export const eachNode = (root: Node, visit: (node: Node, parent: Node | null) =>
   walk(root, { enter: (node, parent) => visit(node, parent) });
 };
 
-/** Without the calls, operators and types around it that change nothing: `(x as any)!`. */
+/** Without what stands around it and changes nothing: `(x as any)!`, `x?.y`. */
 export const bareNode = (node: Node): Node => {
   const { type, expression } = node as { readonly type: string; readonly expression?: Node };
   return transparent.has(type) && expression ? bareNode(expression) : node;
