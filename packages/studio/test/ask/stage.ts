@@ -5,7 +5,7 @@ import { unwrap } from '../../../server/src/errors.js';
 import { textQuery } from '../../../server/src/query/brackets.js';
 import { type ResolveContext, resolveQuery } from '../../../server/src/query/resolve.js';
 import type { Filter, Selection } from '../../../server/src/query/selection.js';
-import { planRead } from '../../../server/src/read/plan.js';
+import { planRead } from '../../../server/src/read/planner.js';
 import { newScene, type Scene } from '../../../server/test/oracle/scene.js';
 import { defaultSettings } from '../../../server/test/world/server.js';
 import type { Model } from '../../src/model/model.js';

@@ -100,23 +100,22 @@ export const BulkBar = ({
         <Text size="sm" fw={600} role="status">
           {texts.selected(entries.length)}
         </Text>
-        {hasEntries && mayPublish(type) && (
-          <>
-            {(['publish', 'unpublish'] as const).map((action) => (
-              <MayButton
-                key={action}
-                size="xs"
-                variant="default"
-                disabled={isRunning}
-                may={rights.every((it) => it.publish)}
-                why={texts.notAll}
-                onClick={() => void run(action)}
-              >
-                {texts[action]}
-              </MayButton>
-            ))}
-          </>
-        )}
+        {hasEntries &&
+          mayPublish(type) &&
+          (['publish', 'unpublish'] as const).map((action) => (
+            <MayButton
+              key={action}
+              size="xs"
+              variant="default"
+              disabled={isRunning}
+              may={rights.every((it) => it.publish)}
+              why={texts.notAll}
+              onClick={() => void run(action)}
+            >
+              {texts[action]}
+            </MayButton>
+          ))}
+
         {hasEntries && type.may.delete && (
           <MayButton
             size="xs"
