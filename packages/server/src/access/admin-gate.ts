@@ -137,8 +137,17 @@ const newBounds = (rights: Rights, model: Model) => {
   const isGoverned = ({ uid, origin, kind }: EntryType): boolean =>
     kind !== 'component' && (origin === 'project' || uid === USER_UID || uid === FILE_UID);
 
-  const hasField = (action: 'read' | 'create' | 'update', type: EntryType, { name }: Attribute): boolean => {
+  /** A component may be in thousands of places, and a query ask for it in each. */
+  const knownFields = new Map<string, boolean>();
+  const hasField = (action: 'read' | 'create' | 'update', type: EntryType, attribute: Attribute): boolean => {
     if (rights.isSuperAdmin) return true;
+    const key = `${action} ${type.uid} ${attribute.name}`;
+    const found = knownFields.get(key) ?? findField(action, type, attribute);
+    knownFields.set(key, found);
+    return found;
+  };
+
+  const findField = (action: 'read' | 'create' | 'update', type: EntryType, { name }: Attribute): boolean => {
     if (type.kind === 'component') {
       occurrences ??= occurrencesIn(model);
       // one component type has one set of fields: those that it has in all of its places (AD10)
@@ -204,6 +213,7 @@ const occurrencesIn = (model: Model): ReadonlyMap<Uid, readonly Occurrence[]> =>
   const found = new Map<Uid, Occurrence[]>();
   for (const owner of model.types.values()) {
     if (owner.kind === 'component') continue;
+    const known = new Set<string>();
     const open: (Occurrence & { readonly type: EntryType; readonly inside: ReadonlySet<Uid> })[] = [
       { owner, path: '', isWhole: false, type: owner, inside: new Set() },
     ];
@@ -216,9 +226,12 @@ const occurrencesIn = (model: Model): ReadonlyMap<Uid, readonly Occurrence[]> =>
           // the name of a zone covers all that is in it
           const at = isWhole ? path : path === '' ? attribute.name : `${path}.${attribute.name}`;
           const place = { owner, path: at, isWhole: isWhole || attribute.shape === 'zone' || inside.has(uid) };
-          const others = found.get(uid) ?? [];
-          if (others.some((it) => it.owner === owner && it.path === at && it.isWhole === place.isWhole)) continue;
-          found.set(uid, [...others, place]);
+          const key = `${uid} ${place.isWhole} ${at}`;
+          if (known.has(key)) continue;
+          known.add(key);
+          const others = found.get(uid);
+          if (others) others.push(place);
+          else found.set(uid, [place]);
           open.push({ ...place, type: component, inside: new Set([...inside, uid]) });
         }
       }

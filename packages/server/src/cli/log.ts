@@ -1,6 +1,5 @@
 /** The log: JSON lines, or readable text on a terminal. */
 import os from 'node:os';
-import { types } from 'node:util';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { loggable } from '../http/faults.js';
 import type { Environment } from './config.js';
@@ -22,7 +21,17 @@ export const newLogger = async (
 };
 
 /** Most are logged in this form already; it would lose their type a second time. */
-const serialized = (fault: unknown): unknown => (types.isNativeError(fault) ? loggable(fault) : fault);
+const serialized = (fault: unknown): unknown => (isPlain(fault) ? fault : loggable(fault));
+
+/** Errors are not always made by `Error`: those of older libraries only inherit from it. */
+const isPlain = (value: unknown): boolean => {
+  try {
+    return typeof value !== 'object' || value === null || Object.getPrototypeOf(value) === Object.prototype;
+  } catch {
+    // code that a Proxy runs
+    return false;
+  }
+};
 
 /** What is left at the exit is written then, if anybody still reads it. */
 const toStdout = (): DestinationStream => {

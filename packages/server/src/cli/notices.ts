@@ -47,10 +47,7 @@ export const warnOfProject = (project: Project, logger: Notices): void => {
       { settings: unsupported.map(describeSetting) },
       `${countSettings(unsupported)} ${unsupported.length === 1 ? 'is' : 'are'} not supported: ${unsupported.map(describeSetting).join('; ')}`,
     );
-  for (const it of uselessOrigins(project))
-    logger.warn(
-      `cors.origin: "${it}" allows nothing: browsers send origins such as https://www.example.org, without a slash at the end`,
-    );
+  for (const it of uselessOrigins(project)) logger.warn(`cors.origin: "${it}" allows nothing: ${cureOfOrigin(it)}`);
   for (const warning of project.warnings) logger.warn(formatNote(warning));
   logLeniency(project, logger);
   if (hasStudio(project) && takesStudioPath(project.config))
@@ -60,15 +57,22 @@ export const warnOfProject = (project: Project, logger: Notices): void => {
 /** Others select a folder of `config/env`, as in v4, and nothing else. */
 const environments: ReadonlySet<string> = new Set(['development', 'production', 'test']);
 
-/** Those that no browser sends: URLs with a path, if only a slash, and hosts without a scheme. */
+/** Those that no browser sends: URLs with a path, if only a slash, hosts without a scheme, and patterns. */
 const uselessOrigins = ({ config: { cors } }: Project): readonly string[] =>
   cors.origin === '*' ? [] : cors.origin.filter((it) => !isOrigin(it));
 
 /** Pages of apps have schemes of their own: `capacitor://localhost`. */
 const isOrigin = (text: string): boolean =>
   /^https?:/.test(text)
-    ? URL.canParse(text) && new URL(text).origin === text
-    : /^(?:\*|null|[a-z][a-z\d+.-]*:\/\/[^/?#\s]+)$/.test(text);
+    ? URL.canParse(text) && new URL(text).origin === text && !text.includes('*')
+    : /^(?:\*|null|[a-z][a-z\d+.-]*:\/\/[^/?#\s*]+)$/.test(text);
+
+const cureOfOrigin = (text: string): string => {
+  if (text.includes('*')) return 'there are no patterns; name each origin, or "*" for all';
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
+    return 'browsers send origins such as https://www.example.org, without a slash at the end';
+  return `browsers send ${new URL(text).origin}`;
+};
 
 /**
  * Two servers on one SQLite file work, but they wait for each other's writes, and every write invalidates both caches.

@@ -95,10 +95,21 @@ const removeUnsendable = (reply: FastifyReply): void => {
 export const loggable = (fault: unknown): unknown => {
   try {
     // runs all getters
-    const plain = JSON.parse(JSON.stringify(stdSerializers.err(fault as Error)));
+    const plain = JSON.parse(asJson(stdSerializers.err(fault as Error)));
     return typeof plain?.stack === 'string' ? { ...plain, stack: withSources(plain.stack) } : plain;
   } catch {
     return { message: inspectSafely(fault) };
+  }
+};
+
+/** Without what JSON cannot hold, such as the requests in errors of HTTP clients, which lead back to themselves. */
+const asJson = (described: object): string => {
+  try {
+    return JSON.stringify(described);
+  } catch (fault) {
+    const { type, message, stack, code } = described as Readonly<Record<string, unknown>>;
+    if (typeof stack !== 'string') throw fault;
+    return JSON.stringify({ type, message, stack, code });
   }
 };
 

@@ -155,6 +155,42 @@ describe('backup and restore', () => {
     expect(owned).toEqual(places.map(() => [4242, 4343]));
   });
 
+  it('on a new machine a link may lead to a folder that is not there yet', { timeout: 60_000 }, async () => {
+    await start();
+    await post('one');
+    await stop();
+    fs.writeFileSync(file('public/uploads/one.txt'), 'one');
+    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    fs.rmSync(file('public/uploads'), { recursive: true });
+    fs.symlinkSync('../shared/uploads', file('public/uploads'));
+    await printed(() => restore(dir, file('a.db'), { force: true }));
+    expect(fs.lstatSync(file('public/uploads')).isSymbolicLink()).toBe(true);
+    expect(fs.readdirSync(file('shared/uploads'))).toEqual(['one.txt']);
+
+    fs.rmSync(file('public/uploads'));
+    fs.symlinkSync('uploads', file('public/uploads'));
+    const before = fs.readdirSync(file('.tmp')).sort();
+    await expect(restore(dir, file('a.db'), { force: true })).rejects.toThrow('is a link to itself');
+    expect(fs.readdirSync(file('.tmp')).sort()).toEqual(before);
+  });
+
+  it('root restores for the user whose folders these are', { timeout: 60_000 }, async () => {
+    await start();
+    await post('one');
+    await stop();
+    fs.writeFileSync(file('public/uploads/one.txt'), 'one');
+    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    const places = ['.tmp/data.db', 'public/uploads', 'public/uploads/one.txt'];
+    for (const it of ['.tmp', 'public']) {
+      fs.rmSync(file(it), { recursive: true });
+      fs.mkdirSync(file(it));
+      fs.chownSync(file(it), 4242, 4343);
+    }
+    await printed(() => restore(dir, file('a.db'), { force: false }));
+    const owned = places.map((it) => fs.statSync(file(it))).map(({ uid, gid }) => [uid, gid]);
+    expect(owned).toEqual(places.map(() => [4242, 4343]));
+  });
+
   it('into a project without a database; one that another program has open stays', { timeout: 60_000 }, async () => {
     await start();
     await post('one');

@@ -390,6 +390,26 @@ describe('start', () => {
     }
   });
 
+  it('errors of code are logged with their type, stack and code, however they are made', async () => {
+    makeProject();
+    fs.writeFileSync(
+      path.join(dir, 'src/index.js'),
+      `function Old(message) { this.message = message; Error.captureStackTrace(this, Old); }
+      Old.prototype = Object.create(Error.prototype, { constructor: { value: Old } });
+      const circle = Object.assign(new TypeError('circle'), { code: 'E_CIRCLE' });
+      circle.request = { of: circle };
+      exports.bootstrap = ({ strapi }) => { for (const it of [new Old('old'), circle]) strapi.log.error(it); };`,
+    );
+    const server = await start(0);
+    const errors = server.text.split('\n').flatMap((it) => (it.includes('"level":50') ? [JSON.parse(it).err] : []));
+    const stack = expect.stringContaining('src/index.js');
+    expect(errors).toEqual([
+      { type: 'Old', message: 'old', stack },
+      { type: 'TypeError', message: 'circle', code: 'E_CIRCLE', stack },
+    ]);
+    await end(server);
+  });
+
   it('an origin that no browser sends is warned of', async () => {
     makeProject();
     const useful = [
@@ -399,17 +419,19 @@ describe('start', () => {
       'null',
       'https://xn--9ca.example',
     ];
-    const useless = [
-      'https://b.example/',
-      'c.example',
-      'https://D.example',
-      'https://e.example:443',
-      'https://é.example',
-    ];
-    const config = { cors: { origin: [...useful, ...useless] } };
+    const useless = {
+      'https://b.example/': 'browsers send https://b.example',
+      'c.example': 'browsers send origins such as https://www.example.org, without a slash at the end',
+      'https://D.example': 'browsers send https://d.example',
+      'https://e.example:443': 'browsers send https://e.example',
+      'https://é.example': 'browsers send https://xn--9ca.example',
+      'https://*.f.example': 'there are no patterns; name each origin, or "*" for all',
+    };
+    const config = { cors: { origin: [...useful, ...Object.keys(useless)] } };
     fs.writeFileSync(path.join(dir, 'dovetail.config.json'), JSON.stringify(config));
     const server = await start(0);
-    expect([...server.text.matchAll(/cors\.origin: \\"(.*?)\\" allows nothing/g)].map(([, it]) => it)).toEqual(useless);
+    const warnings = server.text.split('\n').flatMap((it) => (it.includes('cors.origin') ? [JSON.parse(it).msg] : []));
+    expect(warnings).toEqual(Object.entries(useless).map(([it, why]) => `cors.origin: "${it}" allows nothing: ${why}`));
     await end(server);
   });
 

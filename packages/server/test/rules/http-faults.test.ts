@@ -19,7 +19,7 @@ const boom = (): never => {
   throw new Error('looked at');
 };
 const traps = { get: boom, has: boom, getPrototypeOf: boom, ownKeys: boom, getOwnPropertyDescriptor: boom };
-const circular = Object.assign(new Error('a circle'), { self: null as unknown });
+const circular = Object.assign(new Error('a circle'), { code: 'ERR_CIRCLE', self: null as unknown });
 circular.self = circular;
 
 /** What a project's code may throw. */
@@ -122,6 +122,13 @@ describe('http faults', () => {
     lines.length = 0;
     await app.inject('/api/films?t=an%20error%20with%20a%20cause');
     expect(lines[0]).toMatch(/secret words.*http-faults\.test\.ts.*the cause/s);
+  });
+
+  it('ER1: of an error with itself in it the log has what it has of others', async () => {
+    lines.length = 0;
+    await app.inject('/api/films?t=an%20error%20with%20itself%20in%20it');
+    const stack = expect.stringContaining('http-faults.test.ts');
+    expect(JSON.parse(lines[0]!).err).toMatchObject({ message: 'a circle', code: 'ERR_CIRCLE', stack });
   });
 
   // ---- tests below use a socket, for what the injector cannot send

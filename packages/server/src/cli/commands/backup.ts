@@ -101,23 +101,28 @@ export const restore = async (project: string, given: string, { force }: Restore
   const claim = claimFile(database);
   if (!claim) throw new StartFault(`${database} is being served. Stop the server first.`);
   const suffix = `before-restore-${stamp()}`;
+  const formerUploads = hasUploads && hasContent(uploads) ? `${uploads}.${suffix}` : null;
   const owners = { database: ownerOf(database), uploads: ownerOf(uploads) };
   try {
     // before anything is put aside: the disk may be full
     const copy = copyBeside(file, database);
     try {
-      for (const it of putAside(database, `${database}.${suffix}`)) tell(`${it}: what was there`);
-      fs.renameSync(copy, database);
+      // the database stays if its uploads cannot be replaced
+      if (formerUploads !== null) putFolderAside(uploads, formerUploads);
+      try {
+        for (const it of putAside(database, `${database}.${suffix}`)) tell(`${it}: what was there`);
+        fs.renameSync(copy, database);
+      } catch (thrown) {
+        if (formerUploads !== null) fs.renameSync(formerUploads, uploads);
+        throw thrown;
+      }
       giveTo(owners.database, database);
     } finally {
       fs.rmSync(copy, { force: true });
     }
     tell(`${database}: restored`);
     if (!hasUploads) return;
-    if (hasContent(uploads)) {
-      fs.renameSync(uploads, `${uploads}.${suffix}`);
-      tell(`${uploads}.${suffix}: the uploads that were there`);
-    }
+    if (formerUploads !== null) tell(`${formerUploads}: the uploads that were there`);
     fs.cpSync(uploadsBeside(file), uploads, { recursive: true, preserveTimestamps: true });
     for (const it of ['', ...fs.readdirSync(uploads, { recursive: true, encoding: 'utf8' })])
       giveTo(owners.uploads, path.join(uploads, it));
@@ -130,8 +135,10 @@ export const restore = async (project: string, given: string, { force }: Restore
   }
 };
 
-/** Of what is there; null if nothing is. */
-const ownerOf = (place: string): fs.Stats | null => fs.statSync(place, { throwIfNoEntry: false }) ?? null;
+/** Of what is there, or of the folder that it will be in; null if that is not there either. */
+const ownerOf = (place: string): fs.Stats | null =>
+  [place, path.dirname(place)].map((it) => fs.statSync(it, { throwIfNoEntry: false })).find((it) => it !== undefined) ??
+  null;
 
 /** Root restores what the server, another user, has to write. */
 const giveTo = (owner: fs.Stats | null, place: string): void => {
@@ -143,9 +150,25 @@ const isSqlite = ({ DATABASE_CLIENT: client }: Environment): boolean => client =
 const databaseOf = (dir: string, { DATABASE_FILENAME: name }: Environment): string => path.resolve(dir, name);
 
 /** The folder itself where it is linked, as deployments do: a link is neither copied nor replaced. */
-const uploadsOf = (dir: string): string => {
-  const uploads = uploadsDirOf(dir);
-  return fs.existsSync(uploads) ? fs.realpathSync(uploads) : uploads;
+const uploadsOf = (dir: string): string => whereLinked(uploadsDirOf(dir));
+
+/** What a link leads to, which need not be there yet. */
+const whereLinked = (place: string, links: readonly string[] = []): string => {
+  if (fs.existsSync(place)) return fs.realpathSync(place);
+  if (links.includes(place)) throw new StartFault(`${place} is a link to itself.`);
+  const isLink = fs.lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+  return isLink ? whereLinked(path.resolve(path.dirname(place), fs.readlinkSync(place)), [...links, place]) : place;
+};
+
+const putFolderAside = (folder: string, aside: string): void => {
+  try {
+    fs.renameSync(folder, aside);
+  } catch (fault) {
+    if ((fault as NodeJS.ErrnoException).code !== 'EBUSY') throw fault;
+    throw new StartFault(
+      `${folder} is a mount point, which cannot be renamed. Move what is in it to another folder, and restore again.`,
+    );
+  }
 };
 
 const uploadsBeside = (file: string): string => `${file}.uploads`;
