@@ -48,7 +48,7 @@ export const modelDocument = (given: DocumentedModel): ModelDocument => {
     locales,
     types: [...model.types.values()]
       .filter((it) => listed.types.has(it))
-      .map((it) => typeDocument(it, listed.written.has(it), given)),
+      .map((it) => typeDocument(it, listed.written, given)),
   };
 };
 
@@ -113,10 +113,16 @@ const builtinActions: Readonly<Record<Uid, readonly [string, string, string, str
   ],
 };
 
+const writeActions = ['create', 'update'] as const;
+type WriteAction = (typeof writeActions)[number];
+
+/** The types whose entries, or whose components inside of entries, an action writes. */
+type Written = Readonly<Record<WriteAction, ReadonlySet<EntryType>>>;
+
 interface Listed {
   readonly types: ReadonlySet<EntryType>;
   /** Those that the caller may write, and the components inside of them. */
-  readonly written: ReadonlySet<EntryType>;
+  readonly written: Written;
 }
 
 /** What the caller may use, with everything that its attributes lead to; for knowing callers all that has content. */
@@ -129,17 +135,18 @@ const listedTypes = (given: DocumentedModel): Listed => {
     // endpoints of roles have forms of their own
     (it) => (knowing || it.uid !== ROLE_UID) && Object.values(rightsOf(it, given)).includes(true),
   );
-  const changeable = usable.filter((it) => {
-    const { create, update } = rightsOf(it, given);
-    return create || update;
-  });
-  const written = reached(changeable, model, (type, attribute) =>
-    attribute.kind === 'part' && mayWrite(type, attribute, given) ? targetsOf(model, attribute) : [],
-  );
-  const roots = [...(knowing ? all.filter(hasContent) : usable), ...written];
+  const writtenBy = (action: WriteAction): ReadonlySet<EntryType> =>
+    reached(
+      usable.filter((it) => rightsOf(it, given)[action]),
+      model,
+      (type, attribute) =>
+        attribute.kind === 'part' && mayWriteBy(action, type, attribute, given) ? targetsOf(model, attribute) : [],
+    );
+  const written: Written = { create: writtenBy('create'), update: writtenBy('update') };
+  const roots = [...(knowing ? all.filter(hasContent) : usable), ...written.create, ...written.update];
   const types = reached(roots, model, (type, attribute) => {
     if (attribute.kind === 'scalar') return [];
-    const isOpen = mayRead(type, attribute, given) || (written.has(type) && mayWrite(type, attribute, given));
+    const isOpen = mayRead(type, attribute, given) || mayWrite(type, attribute, written, given);
     // all else that it leads to is listed already, and the administration is for those who may see it
     if (!isOpen && !(knowing && attribute.kind === 'link' && !attribute.target.startsWith('admin::'))) return [];
     const targets = targetsOf(model, attribute);
@@ -171,11 +178,11 @@ const reached = (
 const mayRead = (type: EntryType, attribute: Attribute, { gate }: Pick<DocumentedModel, 'gate'>): boolean =>
   gate.allows(type, attribute, attribute.kind === 'scalar' ? 'select' : 'populate');
 
-const mayWrite = (type: EntryType, attribute: Attribute, given: Pick<DocumentedModel, 'gate'>): boolean =>
-  mayWriteBy('create', type, attribute, given) || mayWriteBy('update', type, attribute, given);
+const mayWrite = (type: EntryType, attribute: Attribute, written: Written, given: DocumentedModel): boolean =>
+  writeActions.some((it) => written[it].has(type) && mayWriteBy(it, type, attribute, given));
 
 const mayWriteBy = (
-  action: 'create' | 'update',
+  action: WriteAction,
   type: EntryType,
   attribute: Attribute,
   { gate }: Pick<DocumentedModel, 'gate'>,
@@ -193,15 +200,12 @@ const writtenAttributes: Readonly<Record<Uid, readonly string[]>> = {
 
 // ---- one type
 
-const typeDocument = (type: EntryType, isWritten: boolean, given: DocumentedModel): TypeDocument => {
+const typeDocument = (type: EntryType, written: Written, given: DocumentedModel): TypeDocument => {
   const { knowing, paths } = given;
   const attributes = [...type.attributes.values()].flatMap((it): readonly AttributeDocument[] => {
-    const rights = {
-      mayRead: mayRead(type, it, given),
-      mayWrite: isWritten && mayWrite(type, it, given),
-      mayCreate: isWritten && mayWriteBy('create', type, it, given),
-      mayUpdate: isWritten && mayWriteBy('update', type, it, given),
-    };
+    const mayBy = (action: WriteAction): boolean => written[action].has(type) && mayWriteBy(action, type, it, given);
+    const [mayCreate, mayUpdate] = [mayBy('create'), mayBy('update')];
+    const rights = { mayRead: mayRead(type, it, given), mayWrite: mayCreate || mayUpdate, mayCreate, mayUpdate };
     // openapi.json does not say what bodies of built-in types may hold
     const isTold = rights.mayRead || (rights.mayWrite && type.origin === 'project');
     return knowing || isTold ? [attributeDocument(type, it, rights, given)] : [];

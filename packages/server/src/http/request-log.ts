@@ -25,7 +25,11 @@ export type ObserveRequest = (answered: {
 
 /** Codes sent by mail come back in query strings, and so do tokens of login providers. */
 const withoutSecrets = (url: string): string =>
-  url.replaceAll(/([?&](?:confirmation|code|(?:access_|id_)?token|password)=)[^&]*/gi, '$1…');
+  url.replaceAll(/([?&])([^=&]*)=[^&]*/g, (whole, before: string, name: string) =>
+    secretName.test(name) ? `${before}${name}=…` : whole,
+  );
+
+const secretName = /^(?:confirmation|code|password)$|token|secret/i;
 
 /** The id of a request, in its response and in all of its log lines (RQ22). */
 export type RequestIdOf = (headers: http.IncomingHttpHeaders) => string;

@@ -41,15 +41,21 @@ describe('RQ22', () => {
       },
     );
 
-    it.each(['confirmation', 'code', 'token', 'access_token', 'id_token', 'password'])(
-      'the log has no value of the parameter %s',
-      async (name) => {
-        logged[way].length = 0;
-        await idsOf(pair[way], `/api/films?${name}=hunter2&fields=id`, []);
-        expect(logged[way].join()).toContain(`${name}=…&fields=id`);
-        expect(logged[way].join()).not.toContain('hunter2');
-      },
-    );
+    it.each([
+      'confirmation',
+      'code',
+      'token',
+      'access_token',
+      'id_token',
+      'raw[refresh_token]',
+      'raw%5Baccess_secret%5D',
+      'password',
+    ])('the log has no value of the parameter %s', async (name) => {
+      logged[way].length = 0;
+      await idsOf(pair[way], `/api/films?${name}=hunter2&fields=id`, []);
+      expect(logged[way].join()).toContain(`${name}=…&fields=id`);
+      expect(logged[way].join()).not.toContain('hunter2');
+    });
 
     it.each(['', 'a b', '"x"', '<b>', 'x'.repeat(129), 'é', '{"a":1}'])('RQ22 "%s" is replaced', async (id) => {
       expect(await idsOf(pair[way], '/api/films', [`X-Request-Id: ${id}`])).toEqual([expect.stringMatching(made)]);

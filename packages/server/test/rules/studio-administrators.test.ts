@@ -45,6 +45,8 @@ describe.each(dialects)('administrators on %s', (dialect) => {
     expect(film.may).toMatchObject({ find: true, create: false, update: true, publish: false, delete: false });
     expect(film.attributes.filter((it) => it.mayWrite).map((it) => it.name)).toEqual(['title']);
     expect(film.attributes.find((it) => it.name === 'lender')).toMatchObject({ lockedBy: 'api::donor.donor.find' });
+    // nothing may be set in an entry that may not be made
+    expect(film.attributes.filter((it) => it.mayCreate)).toEqual([]);
   });
 
   it('SU1 it tells what may be set in a new entry from what may be changed in one that is stored, in components too', async () => {

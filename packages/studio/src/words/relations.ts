@@ -11,6 +11,7 @@ export const relations = {
   unseen: {
     one: 'Holds an entry that you do not have permission to view. It is kept unless you choose another one.',
     replaced: 'Saving replaces an entry that you do not have permission to view.',
+    unknown: 'It could not be checked whether it holds entries that you do not have permission to view.',
     list: 'Also holds entries that you do not have permission to view. They are kept, before the ones shown here.',
     onlyList: 'Holds entries that you do not have permission to view. They are kept.',
   },

@@ -273,6 +273,15 @@ describe.each(oneDialect)('few permissions on %s', (dialect) => {
     });
     await things.getByText('Holds entries that you do not have permission to view. They are kept.').waitFor();
 
+    // a relation of which nobody knows does not seem to be empty
+    const asked = '**/_dovetail/entries/**/unseen';
+    await page.route(asked, (route) => route.fulfill({ status: 400, json: { data: null, error: { status: 400 } } }));
+    await page.reload();
+    const unknown = 'It could not be checked whether it holds entries that you do not have permission to view.';
+    await about.getByText(unknown).waitFor();
+    await page.unroute(asked);
+    await page.reload();
+
     // only another entry takes its place
     const replaced = 'Saving replaces an entry that you do not have permission to view.';
     const choose = async (): Promise<void> => {

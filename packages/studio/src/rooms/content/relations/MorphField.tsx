@@ -21,7 +21,7 @@ import { entryAddress } from './entry-address.js';
 import type { RelatedRow } from './relation-edit.js';
 import type { RelationFieldProps } from './relation-field.js';
 import { titleOf } from './source.js';
-import { useHoldsUnseen } from './unseen.js';
+import { useUnseen } from './unseen.js';
 
 const texts = words.relations;
 
@@ -105,13 +105,14 @@ export const MorphField = ({
     become(next);
   };
   const target = typeOf(model, uid ?? '');
-  const holdsUnseen = useHoldsUnseen(entry, path) && (isList || stored.length === 0);
+  const found = useUnseen(entry, path);
+  const unseen = isList || stored.length === 0 ? found : 'none';
   return (
     <Stack gap="xs" role="group" aria-labelledby={labelId} aria-describedby={describedBy}>
       <VisuallyHidden role="status">{said}</VisuallyHidden>
-      {(rows.length === 0 || holdsUnseen) && (
+      {(rows.length === 0 || unseen !== 'none') && (
         <Text size="sm" c="dimmed">
-          {holdsUnseen ? unseenText(isList, rows.length) : texts.none}
+          {unseen === 'none' ? texts.none : unseenText(unseen, isList, rows.length)}
         </Text>
       )}
       {rows.length > 0 && (
@@ -184,8 +185,9 @@ const pickableTypes = (model: Model, mayReadFiles: boolean): readonly Type[] => 
 
 const newRow = { publishedAt: null, locale: null } as const;
 
-const unseenText = (isList: boolean, shown: number): string => {
-  const { one, replaced, list, onlyList } = texts.unseen;
+const unseenText = (unseen: 'some' | 'unknown', isList: boolean, shown: number): string => {
+  const { one, replaced, list, onlyList, unknown } = texts.unseen;
+  if (unseen === 'unknown') return unknown;
   if (isList) return shown === 0 ? onlyList : list;
   return shown === 0 ? one : replaced;
 };

@@ -7,9 +7,10 @@ import { EntryLink } from './EntryLink.js';
 import { EntrySelect } from './EntrySelect.js';
 import { entryAddress } from './entry-address.js';
 import { usePartners } from './partners.js';
+import type { RelatedRow } from './relation-edit.js';
 import type { RelationFieldProps } from './relation-field.js';
 import { titleOf } from './source.js';
-import { useHoldsUnseen } from './unseen.js';
+import { useUnseen } from './unseen.js';
 
 export const OneField = ({
   attribute,
@@ -28,7 +29,8 @@ export const OneField = ({
   const to = row && entryAddress(target, row);
   const relation = { id: entry.id, attribute };
   const partner = usePartners(relation, field.edit?.kind === 'one' && row ? [row.id] : []).get(row?.id ?? 0);
-  const holdsUnseen = useHoldsUnseen(entry, path) && stored === null;
+  const found = useUnseen(entry, path);
+  const unseen = stored === null ? found : 'none';
   return (
     <Stack gap={4}>
       {readOnly === null ? (
@@ -44,11 +46,11 @@ export const OneField = ({
           onPick={(picked) => onChange(picked?.id === stored?.id ? null : { kind: 'one', row: picked })}
         />
       ) : (
-        !holdsUnseen && <Text size="sm">{row ? titleOf(row) : words.relations.none}</Text>
+        unseen === 'none' && <Text size="sm">{row ? titleOf(row) : words.relations.none}</Text>
       )}
-      {holdsUnseen && (
+      {unseen !== 'none' && (
         <Text size="sm" c="dimmed" role="status">
-          {row ? words.relations.unseen.replaced : words.relations.unseen.one}
+          {unseen === 'unknown' ? words.relations.unseen.unknown : unseenText(row)}
         </Text>
       )}
       {row && partner && (
@@ -79,3 +81,6 @@ export const OneField = ({
     </Stack>
   );
 };
+
+const unseenText = (row: RelatedRow | null): string =>
+  row ? words.relations.unseen.replaced : words.relations.unseen.one;

@@ -6,11 +6,13 @@ import type { FieldPath } from '../form/fields.js';
 import type { RelationFieldProps } from './relation-field.js';
 import { listPath, listsKey } from './source.js';
 
-/** Whether the relation holds some, or one; false until it is known. */
-export const useHoldsUnseen = ({ type, id, locale = null }: RelationFieldProps['entry'], at: FieldPath): boolean => {
+/** Whether a relation holds some: `unknown` if the server could not tell, and `none` until it has. */
+export type Unseen = 'none' | 'some' | 'unknown';
+
+export const useUnseen = ({ type, id, locale = null }: RelationFieldProps['entry'], at: FieldPath): Unseen => {
   const model = useModel();
   const me = useMe();
-  const { data } = useQuery({
+  const { data, isError } = useQuery({
     // read again with the lists, after a save
     queryKey: [...listsKey({ type, id, locale }), 'unseen'],
     queryFn: ({ signal }) =>
@@ -18,5 +20,6 @@ export const useHoldsUnseen = ({ type, id, locale = null }: RelationFieldProps['
     // super admins see everything
     enabled: id !== null && me != null && !me.isSuperAdmin,
   });
-  return data?.includes(listPath(model, type, at)) ?? false;
+  if (isError) return 'unknown';
+  return data?.includes(listPath(model, type, at)) ? 'some' : 'none';
 };
