@@ -9,10 +9,9 @@ import {
   bareNode,
   eachNode,
   importedIn,
-  isNamed,
   keyOf,
+  lastNameOf,
   lineOf,
-  nameOfCallee,
   type Syntax,
   someNode,
   syntaxOf,
@@ -163,17 +162,12 @@ const uidOfPlugin = /^plugin::([\w@/-]+)\.[\w.-]+$/;
 const policyOfPanel = /^admin::(?:isAuthenticatedAdmin|hasPermissions|isTelemetryEnabled)$/;
 
 /** `routes.admin` */
-const leadsToPanel = ({ object, property, computed }: MemberExpression, syntax: Syntax): boolean => {
-  const of = bareNode(object);
-  return (
-    keyOf(property, computed, syntax) === 'admin' &&
-    (isNamed(of, 'routes') || (of.type === 'MemberExpression' && keyOf(of.property, of.computed, syntax) === 'routes'))
-  );
-};
+const leadsToPanel = (node: MemberExpression, syntax: Syntax): boolean =>
+  lastNameOf(node, syntax) === 'admin' && lastNameOf(node.object, syntax) === 'routes';
 
 /** What v4 keeps beside content types, whatever is asked for it: `query('strapi::core-store')`. */
 const absentModel = ({ callee, arguments: [first] }: CallExpression, syntax: Syntax): string | null => {
-  const uid = first && nameOfCallee(callee, syntax) === 'query' ? textOfNode(first, syntax) : null;
+  const uid = first && lastNameOf(callee, syntax) === 'query' ? textOfNode(first, syntax) : null;
   return uid !== null && /^(?:strapi::[\w-]+|webhook)$/.test(uid) ? `query('${uid}')` : null;
 };
 
@@ -188,15 +182,16 @@ const deepImport = (node: Node, syntax: Syntax): string | null => {
 const isContext = (given: Node, syntax: Syntax): boolean => {
   const node = bareNode(given);
   if (node.type === 'Identifier') return /^(?:ctx|context)$/.test(node.name);
-  if (node.type !== 'CallExpression' || node.callee.type !== 'MemberExpression') return false;
-  const { object, property, computed } = node.callee;
-  const of = bareNode(object);
-  const name = of.type === 'MemberExpression' ? keyOf(of.property, of.computed, syntax) : null;
-  return keyOf(property, computed, syntax) === 'get' && (name === 'requestContext' || isNamed(of, 'requestContext'));
+  return (
+    node.type === 'CallExpression' &&
+    node.callee.type === 'MemberExpression' &&
+    lastNameOf(node.callee, syntax) === 'get' &&
+    lastNameOf(node.callee.object, syntax) === 'requestContext'
+  );
 };
 
-const isSession = ({ object, property, computed }: MemberExpression, syntax: Syntax): boolean =>
-  isContext(object, syntax) && keyOf(property, computed, syntax) === 'session';
+const isSession = (node: MemberExpression, syntax: Syntax): boolean =>
+  isContext(node.object, syntax) && lastNameOf(node, syntax) === 'session';
 
 /** Whether code gives requests sessions of its own: by a package of Koa's, or by itself. */
 export const makesSessions = (syntax: Syntax): boolean =>
@@ -210,10 +205,7 @@ export const makesSessions = (syntax: Syntax): boolean =>
 const packageOfSessions = /^(?:@koa\/session|koa-[\w-]*session[\w-]*)$/;
 
 const readsSession = (value: Node, syntax: Syntax): boolean =>
-  someNode(
-    value,
-    (node) => node.type === 'MemberExpression' && keyOf(node.property, node.computed, syntax) === 'session',
-  );
+  someNode(value, (node) => node.type === 'MemberExpression' && lastNameOf(node, syntax) === 'session');
 
 // ---- code in texts
 
@@ -240,7 +232,7 @@ const namedIn = (text: string, { plugins }: Project): readonly string[] =>
 
 const evaluates = (node: Node, syntax: Syntax): boolean =>
   node.type === 'CallExpression' || node.type === 'NewExpression'
-    ? ['eval', 'Function'].includes(nameOfCallee(node.callee, syntax) ?? '') || isVm(importedIn(node, syntax))
+    ? ['eval', 'Function'].includes(lastNameOf(node.callee, syntax) ?? '') || isVm(importedIn(node, syntax))
     : isVm(importedIn(node, syntax));
 
 const isVm = (name: string | null): boolean => name === 'vm' || name === 'node:vm';

@@ -6,7 +6,7 @@ import memoize from 'lodash/memoize.js';
 import { kebabName } from '../../model/files.js';
 import { pathOf } from './paths.js';
 import { filesAt } from './project-files.js';
-import { bareNode, eachNode, importedIn, keyOf, nameOfCallee, type Syntax, textOfNode } from './syntax.js';
+import { bareNode, eachNode, importedIn, lastNameOf, type Syntax, textOfNode } from './syntax.js';
 
 /** Null for a file that is no code. */
 export type SyntaxAt = (file: string) => Syntax | null;
@@ -134,12 +134,12 @@ const namesIn = (syntax: Syntax): Names => {
         if (!isMember(node.object, syntax)) break;
         // `strapi.services[uid]`, `strapi.service.bind(strapi)`
         if (node.computed) noteMember(node.property);
-        isByName ||= ['bind', 'call', 'apply'].includes(keyOf(node.property, node.computed, syntax) ?? '');
+        isByName ||= ['bind', 'call', 'apply'].includes(lastNameOf(node, syntax) ?? '');
         break;
       }
       case 'CallExpression': {
         if (isMember(node.callee, syntax)) noteMember(node.arguments[0]);
-        if (nameOfCallee(node.callee, syntax) !== 'createCoreController' || !node.arguments[0]) break;
+        if (lastNameOf(node.callee, syntax) !== 'createCoreController' || !node.arguments[0]) break;
         const uid = textOfNode(node.arguments[0], syntax);
         if (uid === null) isCoreByName = true;
         else core.push(...uidsIn(uid));
@@ -154,7 +154,7 @@ const namesIn = (syntax: Syntax): Names => {
 /** `strapi.service`, `strapi.controllers` */
 const isMember = (given: Node, syntax: Syntax): boolean =>
   (bareNode(given).type === 'MemberExpression' || pathOf(given, syntax) !== null) &&
-  /^(?:service|controller)s?$/.test(pathOf(given, syntax)?.split('.').at(-1) ?? nameOfCallee(given, syntax) ?? '');
+  /^(?:service|controller)s?$/.test(pathOf(given, syntax)?.split('.').at(-1) ?? lastNameOf(given, syntax) ?? '');
 
 /** `strapi.api.tool.services.tool`, `strapi.api['tool'].service('tool')` */
 const apiMember = /^strapi\.api\.([\w-]+)\.(?:service|controller)s?$/;
@@ -165,6 +165,6 @@ const uidsIn = (text: string): readonly string[] => {
 };
 
 const isOfQuery = (parent: Node | null, syntax: Syntax): boolean =>
-  parent?.type === 'CallExpression' && queries.test(nameOfCallee(parent.callee, syntax) ?? '');
+  parent?.type === 'CallExpression' && queries.test(lastNameOf(parent.callee, syntax) ?? '');
 
 const queries = /^(?:query|find\w*|create(?!Core)\w*|update\w*|delete\w*|count|load|getModel|contentType)$/;

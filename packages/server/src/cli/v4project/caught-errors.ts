@@ -1,6 +1,6 @@
 /** Where a file goes on after an error that something in it has thrown: what it guards would be open to all. */
 import type { CallExpression, Node, Statement } from 'estree';
-import { bareNode, eachNode, keyOf, lineOf, type Syntax, someNode } from './syntax.js';
+import { bareNode, eachNode, isNamed, lastNameOf, lineOf, type Syntax, someNode } from './syntax.js';
 
 /** The lines of what catches errors, in order. */
 export const catchingLines = (syntax: Syntax): readonly number[] => {
@@ -17,7 +17,7 @@ export const catchingLines = (syntax: Syntax): readonly number[] => {
         if (node.finalizer && returns(node.finalizer)) note(node.finalizer);
         break;
       case 'MemberExpression':
-        if (keyOf(node.property, node.computed, syntax) === 'catch') note(node.property);
+        if (lastNameOf(node, syntax) === 'catch') note(node.property);
         break;
       case 'CallExpression': {
         const callee = bareNode(node.callee);
@@ -34,7 +34,7 @@ const settles = (call: CallExpression, syntax: Syntax): boolean => {
   const callee = bareNode(call.callee);
   if (callee.type === 'Identifier') return callee.name === 'allSettled';
   if (callee.type !== 'MemberExpression') return false;
-  const name = keyOf(callee.property, callee.computed, syntax);
+  const name = lastNameOf(callee, syntax);
   if (name === 'then') return call.arguments.length > 1;
   return (
     name === 'allSettled' || (callee.object.type === 'Identifier' && settling.has(`${callee.object.name}.${name}`))
@@ -66,13 +66,7 @@ const isThrown = (given: Node): boolean => {
   const node = bareNode(given);
   if (node.type !== 'CallExpression') return false;
   const callee = bareNode(node.callee);
-  return (
-    callee.type === 'MemberExpression' &&
-    callee.object.type === 'Identifier' &&
-    callee.object.name === 'ctx' &&
-    callee.property.type === 'Identifier' &&
-    callee.property.name === 'throw'
-  );
+  return callee.type === 'MemberExpression' && isNamed(callee.object, 'ctx') && isNamed(callee.property, 'throw');
 };
 
 /**
@@ -82,8 +76,7 @@ const isThrown = (given: Node): boolean => {
 const goesOn = (block: Node): boolean => returns(block) || someNode(block, isLeaving);
 
 const isLeaving = (node: Node): boolean =>
-  ['BreakStatement', 'ContinueStatement', 'YieldExpression'].includes(node.type) ||
-  (node.type === 'Identifier' && node.name === 'next');
+  ['BreakStatement', 'ContinueStatement', 'YieldExpression'].includes(node.type) || isNamed(node, 'next');
 
 const returns = (block: Node): boolean =>
   someNode(block, (it) => it.type === 'ReturnStatement' && !(it.argument && isThrown(it.argument)));

@@ -23,7 +23,7 @@ export interface CodeFile {
   readonly ignored: boolean;
   /** What it uses of v4 that is not here; of a file that does not run, only what may be why. */
   readonly absent: readonly AbsentUse[];
-  /** Of a guard that is none by what it says, but because nobody can read it. */
+  /** Of a guard that is one only because it cannot be parsed. */
   readonly isUnread?: true;
   /** Of one that is obeyed. */
   readonly router?: CoreRouter;

@@ -1,5 +1,4 @@
 /** What the routers, controllers and services of v4's factories change about the content API. */
-
 import type {
   ArrowFunctionExpression,
   CallExpression,
@@ -15,8 +14,8 @@ import {
   exportedBy,
   importedIn,
   keyOf,
+  lastNameOf,
   memberIn,
-  nameOfCallee,
   type Syntax,
   someNode,
   textOfNode,
@@ -58,7 +57,7 @@ const importsFactories = (statement: Node, syntax: Syntax): boolean => {
 /** A call of v4's factories. */
 const factoryCall = (node: Node | null, syntax: Syntax): CallExpression | null =>
   node?.type === 'CallExpression' &&
-  /^createCore(?:Controller|Router|Service)$/.test(nameOfCallee(node.callee, syntax) ?? '')
+  /^createCore(?:Controller|Router|Service)$/.test(lastNameOf(node.callee, syntax) ?? '')
     ? node
     : null;
 
@@ -205,7 +204,7 @@ const opens = (node: Node, syntax: Syntax): boolean =>
 export const openActionsIn = (syntax: Syntax): readonly string[] => {
   const found: string[] = [];
   eachNode(syntax.program, (call) => {
-    if (call.type !== 'CallExpression' || nameOfCallee(call.callee, syntax) !== 'createCoreRouter') return;
+    if (call.type !== 'CallExpression' || lastNameOf(call.callee, syntax) !== 'createCoreRouter') return;
     const [first, options] = call.arguments;
     const uid = first ? textOfNode(first, syntax) : null;
     if (uid === null || !options) return;
@@ -241,7 +240,7 @@ const definesAction = (node: Node, syntax: Syntax): boolean => {
     case 'ExportSpecifier':
       return isAction(nameOfImport(node.exported));
     case 'AssignmentExpression':
-      return node.left.type === 'MemberExpression' && isAction(keyOf(node.left.property, node.left.computed, syntax));
+      return node.left.type === 'MemberExpression' && isAction(lastNameOf(node.left, syntax));
     default:
       return false;
   }

@@ -9,7 +9,7 @@ import {
   importedIn,
   isNamed,
   keyOf,
-  nameOfCallee,
+  lastNameOf,
   type Syntax,
   someNode,
   textOfNode,
@@ -31,9 +31,9 @@ const mentionsGuard = (node: Node, parent: Node | null, syntax: Syntax): boolean
     return name !== null && decisive.has(name) && !(isGuardList(name) && isEmptyList(node.value));
   }
   // `config['policies'] = …`
-  if (node.type === 'Literal' && parent?.type !== 'Property') return guardNames.some((it) => it === node.value);
+  if (node.type === 'Literal' && parent?.type !== 'Property') return isGuardName(node.value);
   const isKey = parent?.type === 'Property' && parent.key === node;
-  return node.type === 'Identifier' && !isKey && guardNames.some((it) => it === node.name);
+  return node.type === 'Identifier' && !isKey && isGuardName(node.name);
 };
 
 const isGuardList = (name: string): boolean => name === 'policies' || name === 'middlewares';
@@ -48,7 +48,7 @@ const comesFromElsewhere = (node: Node, parent: Node | null, syntax: Syntax): bo
     case 'ArrayExpression':
       return node.elements.some((it) => it != null && !shown.has(bareNode(it).type));
     case 'CallExpression':
-      if (nameOfCallee(node.callee, syntax) === 'createCoreRouter' && node.arguments.length > 1)
+      if (lastNameOf(node.callee, syntax) === 'createCoreRouter' && node.arguments.length > 1)
         return node.arguments[1]!.type !== 'ObjectExpression';
       return isForeign(importedIn(node, syntax));
     case 'ImportExpression':
@@ -91,12 +91,12 @@ const addsGuard = (node: Node, syntax: Syntax, parent: Node | null): boolean => 
     // `route.config.policies.push(…)`, `route.config.auth = …`
     case 'MemberExpression': {
       const of = bareNode(node.object);
-      return (of.type === 'Identifier' || of.type === 'MemberExpression') && isGuardName(nameOfCallee(of, syntax));
+      return (of.type === 'Identifier' || of.type === 'MemberExpression') && isGuardName(lastNameOf(of, syntax));
     }
     case 'AssignmentExpression':
       return (
         node.left.type === 'MemberExpression' &&
-        isGuardName(nameOfCallee(node.left, syntax)) &&
+        isGuardName(lastNameOf(node.left, syntax)) &&
         !isOwnPart(node.right, syntax)
       );
     default:
@@ -104,7 +104,7 @@ const addsGuard = (node: Node, syntax: Syntax, parent: Node | null): boolean => 
   }
 };
 
-const isGuardName = (name: string | null): boolean => guardNames.some((it) => it === name);
+const isGuardName = (name: unknown): boolean => guardNames.some((it) => it === name);
 
 /** As v4 generates them: empty, or parts of a plugin from files of its own, which its own routes alone ask. */
 const isOwnPart = (given: Node, syntax: Syntax): boolean => {

@@ -61,16 +61,17 @@ export const kindOf = (
   place: string,
   syntax: Syntax | null,
 ): Pick<CodeFile, 'kind' | 'router' | 'isUnread'> => {
-  if (syntax === null) return readPlace.test(place) ? { kind: 'guard', isUnread: true } : { kind: 'code' };
+  if (syntax === null) return unreadGuardPlace.test(place) ? { kind: 'guard', isUnread: true } : { kind: 'code' };
   if (isAsGenerated(place, syntax)) return { kind: 'default' };
   const router = routePlace.test(place) ? coreRouterOf(syntax) : null;
   if (router) return { kind: 'router', router };
   return { kind: mayRestrict(projectDir, place, [syntax]) ? 'guard' : 'code' };
 };
 
-const readPlace = /^(?:src\/|config\/(?:env\/[^/]+\/)?middlewares\.)/;
+/** Where a file that cannot be parsed is taken for a guard. */
+const unreadGuardPlace = /^(?:src\/|config\/(?:env\/[^/]+\/)?middlewares\.)/;
 
-/** Whether the content type of a router is there: one of another type has to be told of when it is loaded. */
+/** Whether the content type of a router is there. A router of any other type has to be loaded, which reports it. */
 export const isOfType = (projectDir: string, uid: string): boolean =>
   foldersAt(projectDir, 'src/api/*/content-types/*').some((it) => {
     const [, , api = '', , name = ''] = it.split('/');

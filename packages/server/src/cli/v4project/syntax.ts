@@ -1,7 +1,7 @@
 /** What a file of a v4 project says, as its syntax tree shows it, and what the names in it are declared as. */
 import { type ParserOptions, parse } from '@babel/parser';
 import { analyze, type Variable } from 'eslint-scope';
-import type { Identifier, MemberExpression, Node, ObjectExpression, Program, Property } from 'estree';
+import type { Identifier, Node, ObjectExpression, Program, Property } from 'estree';
 import { walk } from 'estree-walker';
 
 export interface Syntax {
@@ -127,33 +127,30 @@ export const keyOf = (key: Node, computed: boolean, syntax: Syntax): string | nu
 
 /** What a file exports as a whole, with `module.exports =` or `export default`; null if it does not. */
 export const exportedBy = (syntax: Syntax): Node | null => {
-  const given = syntax.program.body.map(exportedIn).find((it) => it !== null);
+  const given = syntax.program.body.map((it) => exportedIn(it, syntax)).find((it) => it !== null);
   if (!given) return null;
   const node = bareNode(given);
   return node.type === 'Identifier' ? (valueOfName(node, syntax) ?? node) : node;
 };
 
-const exportedIn = (statement: Node): Node | null => {
+const exportedIn = (statement: Node, syntax: Syntax): Node | null => {
   const { type, expression } = statement as { readonly type: string; readonly expression?: Node };
   if (type === 'TSExportAssignment') return expression ?? null;
   if (statement.type === 'ExportDefaultDeclaration') return statement.declaration as Node;
-  return statement.type === 'ExpressionStatement' ? exportedByAssignment(statement.expression) : null;
+  return statement.type === 'ExpressionStatement' ? exportedByAssignment(statement.expression, syntax) : null;
 };
 
 /** `module.exports = x`, `exports = module.exports = x`, and `exports.default = x`, as compilers write it. */
-const exportedByAssignment = (node: Node): Node | null => {
+const exportedByAssignment = (node: Node, syntax: Syntax): Node | null => {
   if (node.type !== 'AssignmentExpression') return null;
   const { left, right } = node;
   const isWhole =
     left.type === 'MemberExpression' &&
     left.object.type === 'Identifier' &&
-    ['module.exports', 'exports.default'].includes(`${left.object.name}.${nameOfMember(left)}`);
+    ['module.exports', 'exports.default'].includes(`${left.object.name}.${lastNameOf(left, syntax)}`);
   if (isWhole) return right.type === 'AssignmentExpression' ? right.right : right;
-  return isNamed(left as Node, 'exports') ? exportedByAssignment(right) : null;
+  return isNamed(left as Node, 'exports') ? exportedByAssignment(right, syntax) : null;
 };
-
-const nameOfMember = ({ property }: MemberExpression): string =>
-  property.type === 'Identifier' ? property.name : property.type === 'Literal' ? String(property.value) : '';
 
 /** The module that a node imports or requires, `import('x')` too; null for any other node. */
 export const importedIn = (node: Node, syntax: Syntax): string | null => {
@@ -181,8 +178,8 @@ const requiredByType = (node: Node, syntax: Syntax): string | null => {
 
 export const isNamed = (node: Node, name: string): boolean => node.type === 'Identifier' && node.name === name;
 
-/** The name of the function or member that is called: `f(1)`, `a.f(1)`. */
-export const nameOfCallee = (given: Node, syntax: Syntax): string | null => {
+/** The last name of an expression: `f` of `f` and of `a.f`; null for one that does not end in a name. */
+export const lastNameOf = (given: Node, syntax: Syntax): string | null => {
   const node = bareNode(given);
   if (node.type === 'Identifier') return node.name;
   return node.type === 'MemberExpression' ? keyOf(node.property, node.computed, syntax) : null;
