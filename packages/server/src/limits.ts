@@ -185,8 +185,8 @@ export const limits = {
   closeMsMax: 5_000,
   /** KiB of SQLite's page cache per connection. */
   sqliteCacheKibMax: 8_192,
-  /** The same of the connection of small reads, by default. They look for entries anywhere; copying a page from the system takes longer than reading it. */
-  sqlitePagesKib: 65_536,
+  /** Bytes of the file that the connection of small reads finds in the system's cache, without copying pages; SQLite's own limit. */
+  sqliteMappedBytesMax: 0x7fff_0000,
   /** Compiled or prepared statements kept per connection. */
   statementsMax: 500,
   /** Characters of the prepared statements of one SQLite connection, which take about ten bytes for each. */

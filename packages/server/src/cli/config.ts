@@ -289,14 +289,6 @@ export const configSchema = z.strictObject({
         .describe(
           'Memory for entries kept as they were rendered, until a table changes that they are read from: other pages, filters and sorts that show them read only their ids. An eighth of it is for orders of lists that no index gives, so that later pages are not sorted again. 0 keeps none.',
         ),
-      pagesMb: z
-        .number()
-        .min(1)
-        .max(4096)
-        .default(limits.sqlitePagesKib / 1024)
-        .describe(
-          'SQLite: memory for pages of the file that small reads share, taken as they are read. Until the next commit, a page that fits is read from the operating system once.',
-        ),
     })
     .prefault({}),
 });

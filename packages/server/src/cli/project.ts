@@ -135,7 +135,7 @@ export const openDatabase = async (
 ): Promise<OpenedDatabase> => {
   refuseOtherClient(project);
   await etagsReady;
-  const { dir, env, config, v4 } = project;
+  const { dir, env, v4 } = project;
   if (env.DATABASE_CLIENT === 'sqlite') {
     const file = path.resolve(dir, env.DATABASE_FILENAME);
     const { openSqlite } = await import('../sql/sqlite/open.js');
@@ -147,8 +147,7 @@ export const openDatabase = async (
     }
     try {
       if (!readOnly) makeFolder(path.dirname(file));
-      const pagesKib = Math.round(config.memory.pagesMb * 1024);
-      return await openSqlite(file, { readOnly, pagesKib, onUnavailable });
+      return await openSqlite(file, { readOnly, onUnavailable });
     } catch (fault) {
       if (fault instanceof Refusal) throw fault;
       throw new StartFault(`SQLite cannot open ${file}: ${(fault as Error).message}\nCheck DATABASE_FILENAME.`);

@@ -104,7 +104,7 @@ export const compileIds = (shape: ReadShape, dialect: Dialect): CompiledIds => {
   const root = rootOf(shape);
   const isFound = shape.withCount && readsAllToSort(shape);
   const ids = dialect.joinedIds(
-    isFound ? idsOfFound(shape, slice, dialect) : pageRows(shape, slice, [column('e', 'id')], dialect),
+    isFound ? rowsOfFound(shape, slice, sql`id`, dialect) : pageRows(shape, slice, [column('e', 'id')], dialect),
   );
   const counted = isFound ? sql`select count(*) from found` : countQuery(shape, root, dialect);
   const total = shape.withCount
@@ -396,19 +396,23 @@ const foundQuery = (shape: ReadShape, root: PlanNode, dialect: Dialect): Sql => 
   return sql`select ${sql.join([column('e', 'id'), ...keys])} from ${sql.table(root.table)} e${where}`;
 };
 
-/** The same as `pageQuery`. */
+/** The same as `pageQuery`: the few entries of the page are put in order again by their keys. */
 const pageOfFound = (shape: ReadShape, slice: PlanSlice, texts: readonly Sql[], dialect: Dialect): Sql => {
   const root = rootOf(shape);
   const selected = sql.join([column('e', 'id'), ...texts, ...versionColumn(shape, dialect)]);
-  const ids = idsOfFound(shape, slice, dialect);
-  const page = sql`select p.id, row_number() over () as place from (${ids}) p${dialect.rowsBelow(slice.rowsMax)}`;
-  return sql`select ${selected} from (${page}) q join ${sql.table(root.table)} e on e.id = q.id order by q.place`;
+  const page = sql`select p.* from (${rowsOfFound(shape, slice, sql`*`, dialect)}) p${dialect.rowsBelow(slice.rowsMax)}`;
+  return sql`select ${selected} from (${page}) q join ${sql.table(root.table)} e on e.id = q.id order by ${orderOfFound(shape, 'q')}`;
 };
 
-const idsOfFound = ({ sort }: ReadShape, slice: PlanSlice, dialect: Dialect): Sql => {
-  const keys = sort.map(({ direction }, i) => sql`${sql.id(`key${i}`)} ${way(direction)}`);
-  return sql`select id from found order by ${sql.join([...keys, sql`id`])} ${rowsOf(slice, dialect)}`;
-};
+/** Those of the page, in order. */
+const rowsOfFound = (shape: ReadShape, slice: PlanSlice, selected: Sql, dialect: Dialect): Sql =>
+  sql`select ${selected} from found order by ${orderOfFound(shape, 'found')} ${rowsOf(slice, dialect)}`;
+
+const orderOfFound = ({ sort }: ReadShape, alias: string): Sql =>
+  sql.join([
+    ...sort.map(({ direction }, i) => sql`${column(alias, `key${i}`)} ${way(direction)}`),
+    column(alias, 'id'),
+  ]);
 
 const rowsOf = (slice: PlanSlice, dialect: Dialect): Sql => {
   const [limit, offset] = [slice.limit, slice.offset].map((it) => dialect.unindexed(slotParameter('integer', it)));

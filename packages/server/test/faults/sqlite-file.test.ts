@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import fs from 'node:fs';
+import Database from 'better-sqlite3';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { catchRefusal, ok } from '../../src/errors.js';
@@ -81,6 +82,37 @@ describe('the database file under a running server', () => {
         expect((await world.read(`/api/shelves/${shelf}`)).attributes['name']).toBe('after');
       }),
   );
+
+  it('made smaller by VACUUM of another program, with entries where it ended: they are read from their new places', () =>
+    withWorld(async (world, file) => {
+      const other = new Database(file);
+      other.exec('create table padding (bytes blob); insert into padding values (zeroblob(4000000))');
+      const shelves: number[] = [];
+      for (let i = 0; i < 200; i++)
+        shelves.push(await world.create('shelves', { name: `shelf ${i} ${'x'.repeat(200)}` }));
+      const { url, child } = await serveInProcess(relationsProjectDir, world.env);
+      const readNames = async (): Promise<string[]> => {
+        const names: string[] = [];
+        for (const id of shelves) {
+          const { data } = (await (await fetch(`${url}/shelves/${id}`)).json()) as {
+            data: { attributes: { name: string } };
+          };
+          names.push(data.attributes.name);
+        }
+        return names;
+      };
+      other.pragma('wal_checkpoint(truncate)');
+      const before = await readNames();
+      const size = fs.statSync(file).size;
+      other.exec('drop table padding; vacuum');
+      other.pragma('wal_checkpoint(truncate)');
+      expect(fs.statSync(file).size).toBeLessThan(size / 2);
+      expect(await readNames()).toEqual(before);
+      expect(child.exitCode).toBeNull();
+      other.close();
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }));
 
   it('connections that fail to open do not use up the pool', () =>
     withWorld(async ({ db }, file) => {

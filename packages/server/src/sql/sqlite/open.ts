@@ -25,8 +25,6 @@ import { newWrites } from './writes.js';
 export interface SqliteOptions {
   /** Creates and changes nothing. */
   readonly readOnly?: boolean;
-  /** KiB of pages that are kept for small reads. */
-  readonly pagesKib?: number | undefined;
   /** Called with the cause of each 503 response; for a full disk once a minute. */
   readonly onUnavailable?: (fault: Error) => void;
 }
@@ -45,7 +43,7 @@ export interface SqliteDb extends Db {
  */
 export const openSqlite = async (
   file: string,
-  { readOnly = false, pagesKib = limits.sqlitePagesKib, onUnavailable = () => undefined }: SqliteOptions = {},
+  { readOnly = false, onUnavailable = () => undefined }: SqliteOptions = {},
 ): Promise<SqliteDb> => {
   let isClosed = false;
   /** Null until the first connection is open, and for a database in memory. */
@@ -102,7 +100,7 @@ export const openSqlite = async (
   // ---- reading
 
   const small = newSmallReads(
-    () => connectAgain([`pragma cache_size = -${pagesKib}`]),
+    () => connectAgain([`pragma mmap_size = ${limits.sqliteMappedBytesMax}`]),
     () => threadCount,
     ownTime,
   );
