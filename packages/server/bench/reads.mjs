@@ -15,6 +15,8 @@ const wanted = {
   postgres: { list: 0.75, star: 0.95, tree: 0.95, one: 0.55, page: 0.7 },
 };
 const soakRequests = 100_000;
+/** V8 compiles for as long as this what is used most. */
+const warmingSeconds = 10;
 
 /**
  * The requests of requests.mjs, answered anew and from the cache, beside the baseline; what new values cost; memory, start.
@@ -34,6 +36,7 @@ export const compareReads = async ({ dovetail, projects, world, small, dir, opti
   await checkEqual(ports, requests);
   const statements = await countStatements(dovetail, projects.anew, world, requests);
 
+  await warm(ports, requests, connections);
   const figures = { requests: {} };
   const slow = [];
   printHead();
@@ -106,6 +109,16 @@ const checkEqual = async (ports, requests) => {
       assert.deepEqual(mine, cached, `${name}: cached responses differ for ${url(turn)}`);
     }
   }
+};
+
+/** All requests in turn, to one side after another. */
+const warm = async (ports, requests, connections) => {
+  for (const [side, port] of Object.entries(ports)) {
+    progress(`warming up: ${side}`);
+    const requestFor = (turn) => requests[turn % requests.length].url(turn);
+    await runSlice({ port, requestFor, seconds: warmingSeconds, connections });
+  }
+  progress(null);
 };
 
 /** Many requests of all kinds except the slowest, most of them for different entries. */
