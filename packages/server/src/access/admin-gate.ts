@@ -115,11 +115,10 @@ export const hasName = (fields: ReadonlySet<string>, name: string): boolean => {
 const touches = (fields: ReadonlySet<string>, name: string): boolean =>
   hasName(fields, name) || [...fields].some((it) => it.startsWith(`${name}.`));
 
-/** A component in a content type: the dotted name of the attribute that holds it, `*` for a place that fields do not divide. */
-interface Occurrence {
-  readonly owner: EntryType;
+/** A component of whose attributes the fields of a content type name some: the dotted name of the attribute that holds it. */
+interface DividedPlace {
+  readonly fields: ReadonlySet<string>;
   readonly path: string;
-  readonly isWhole: boolean;
 }
 
 const newBounds = (rights: Rights, model: Model) => {
@@ -131,7 +130,20 @@ const newBounds = (rights: Rights, model: Model) => {
     return found;
   };
 
-  let occurrences: ReadonlyMap<Uid, readonly Occurrence[]> | null = null;
+  const divided = new Map<EntryAction, ReadonlyMap<Uid, readonly DividedPlace[]>>();
+  const dividedBy = (action: EntryAction): ReadonlyMap<Uid, readonly DividedPlace[]> => {
+    const known = divided.get(action);
+    if (known) return known;
+    const found = new Map<Uid, DividedPlace[]>();
+    for (const owner of model.types.values()) {
+      const { fields } = boundsFor(action, owner.uid);
+      if (owner.kind === 'component' || fields === null || rulesFor(rights, action, owner.uid).length === 0) continue;
+      for (const [path, uid] of dividedPlaces(owner, fields, model))
+        found.set(uid, [...(found.get(uid) ?? []), { fields, path }]);
+    }
+    divided.set(action, found);
+    return found;
+  };
 
   /** A type whose entries have permissions of their own. */
   const isGoverned = ({ uid, origin, kind }: EntryType): boolean =>
@@ -148,16 +160,9 @@ const newBounds = (rights: Rights, model: Model) => {
   };
 
   const findField = (action: 'read' | 'create' | 'update', type: EntryType, { name }: Attribute): boolean => {
-    if (type.kind === 'component') {
-      occurrences ??= occurrencesIn(model);
+    if (type.kind === 'component')
       // one component type has one set of fields: those that it has in all of its places (AD10)
-      return (occurrences.get(type.uid) ?? []).every(({ owner, path, isWhole }) => {
-        const { fields } = boundsFor(action, owner.uid);
-        if (fields === null || rulesFor(rights, action, owner.uid).length === 0) return true;
-        if (!touches(fields, path)) return true;
-        return isWhole || touches(fields, `${path}.${name}`);
-      });
-    }
+      return (dividedBy(action).get(type.uid) ?? []).every(({ fields, path }) => touches(fields, `${path}.${name}`));
     // media show what they are wherever they are shown (AC5)
     if (!isGoverned(type) || type.uid === FILE_UID || systemNames.has(name)) return true;
     const { fields } = boundsFor(action, type.uid);
@@ -208,33 +213,23 @@ const filterOf = ({ isOwn, locales }: Rule, adminId: number): Filter => {
   return { kind: 'and', members };
 };
 
-/** Where components are. Below a zone, and inside of themselves, v4's permissions name no fields. */
-const occurrencesIn = (model: Model): ReadonlyMap<Uid, readonly Occurrence[]> => {
-  const found = new Map<Uid, Occurrence[]>();
-  for (const owner of model.types.values()) {
-    if (owner.kind === 'component') continue;
-    const known = new Set<string>();
-    const open: (Occurrence & { readonly type: EntryType; readonly inside: ReadonlySet<Uid> })[] = [
-      { owner, path: '', isWhole: false, type: owner, inside: new Set() },
-    ];
-    for (const { type, path, isWhole, inside } of open)
-      for (const attribute of type.attributes.values()) {
-        if (attribute.kind !== 'part') continue;
-        for (const uid of attribute.components) {
-          const component = model.types.get(uid);
-          if (!component) continue;
-          // the name of a zone covers all that is in it
-          const at = isWhole ? path : path === '' ? attribute.name : `${path}.${attribute.name}`;
-          const place = { owner, path: at, isWhole: isWhole || attribute.shape === 'zone' || inside.has(uid) };
-          const key = `${uid} ${place.isWhole} ${at}`;
-          if (known.has(key)) continue;
-          known.add(key);
-          const others = found.get(uid);
-          if (others) others.push(place);
-          else found.set(uid, [place]);
-          open.push({ ...place, type: component, inside: new Set([...inside, uid]) });
-        }
-      }
+/** Below a zone, and inside of components of the same type, v4's permissions name no fields. */
+const dividedPlaces = (owner: EntryType, fields: ReadonlySet<string>, model: Model): ReadonlyMap<string, Uid> => {
+  const places = new Map<string, Uid>();
+  for (const field of fields) {
+    const steps = field.split('.');
+    const inside = new Set<Uid>();
+    let type = owner;
+    for (let depth = 1; depth < steps.length; depth++) {
+      const path = steps.slice(0, depth).join('.');
+      const attribute = type.attributes.get(steps[depth - 1]!);
+      if (fields.has(path) || attribute?.kind !== 'part' || attribute.shape === 'zone') break;
+      const [uid] = attribute.components;
+      if (uid === undefined || inside.has(uid)) break;
+      inside.add(uid);
+      places.set(path, uid);
+      type = typeOf(model, uid);
+    }
   }
-  return found;
+  return places;
 };

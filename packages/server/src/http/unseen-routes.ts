@@ -2,12 +2,13 @@
  * `GET /_dovetail/entries/:type/:id/unseen`: which relations of an entry hold entries that the administrator may not see, and that
  * stay when it is saved (SU7). Which entries these are is not told.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { newGate } from '../access/access.js';
 import { issue, ok, type Result } from '../errors.js';
 import { limits } from '../limits.js';
 import { type Attribute, type EntryType, type Model, type PartAttribute, typeOf, type Uid } from '../model/model.js';
-import { objectQuery, type PopulateTree } from '../query/objects.js';
+import { objectQuery, type PopulateOptions, type PopulateTree } from '../query/objects.js';
 import type { Gate } from '../query/selection.js';
 import type { Site } from '../site/site.js';
 import { isObject } from '../write/ids.js';
@@ -46,16 +47,24 @@ const openGate: Gate = { version: 'open', allows: () => true, reaches: () => tru
 /** The paths of the relations, written as those of relation lists (SU2). */
 const unseenIn = async (type: EntryType, id: number, gate: Gate, site: Site): Promise<Result<readonly string[]>> => {
   const { model, settings, reader } = site;
-  const populate = relationsOf(type, { model, gate }, []);
-  const query = objectQuery({ fields: ['id'], publicationState: 'preview', populate });
-  const request = { action: 'findOne', type, id, query, form: 'plain' } as const;
-  const read = async (as: Gate): Promise<Result<Entry>> => {
+  const read = async (populate: PopulateTree, as: Gate): Promise<Result<Entry>> => {
+    const query = objectQuery({ fields: ['id'], publicationState: 'preview', populate });
+    const request = { action: 'findOne', type, id, query, form: 'plain' } as const;
     const answer = await reader.read(request, { ...settings, model, gate: as, defaultLocale: null });
     return answer.ok ? ok(JSON.parse(answer.value.body.toString()) as Entry) : answer;
   };
-  const seen = await read(gate);
-  if (!seen.ok || Object.keys(populate).length === 0) return seen.ok ? ok([]) : seen;
-  const all = await read(openGate);
+  let populate: PopulateTree = {};
+  let seen = await read(populate, gate);
+  // level by level: of components that hold each other, the model has more places than any entry
+  for (;;) {
+    if (!seen.ok) return seen;
+    const wanted = relationsOf(type, [seen.value], { model, gate });
+    if (isDeepStrictEqual(wanted, populate)) break;
+    populate = wanted;
+    seen = await read(populate, gate);
+  }
+  if (Object.keys(populate).length === 0) return ok([]);
+  const all = await read(populate, openGate);
   // it may be deleted in between
   return all.ok ? ok(differences(type, seen.value, all.value, model)) : all;
 };
@@ -78,28 +87,50 @@ const mayHoldUnseen = (attribute: Attribute, { model, gate }: Looking): boolean 
   );
 };
 
-/** What to populate to find them all. @param around the components that the type is in: none is looked for inside of itself. */
-const relationsOf = (type: EntryType, looking: Looking, around: readonly Uid[]): PopulateTree => {
-  const inside = (uid: Uid): PopulateTree =>
-    around.includes(uid) ? {} : relationsOf(typeOf(looking.model, uid), looking, [...around, uid]);
+/** What to populate to find them in entries of a type, and in the components that `found` has of these. */
+const relationsOf = (type: EntryType, found: readonly Entry[], looking: Looking): PopulateTree => {
+  const inside = (uid: Uid, parts: readonly Entry[]): PopulateOptions => ({
+    fields: ['id'],
+    ...(parts.length > 0 && { populate: relationsOf(typeOf(looking.model, uid), parts, looking) }),
+  });
   const ofParts = ({ name, shape, components }: PartAttribute): PopulateTree => {
-    const found = components.flatMap((uid) => {
-      const populate = inside(uid);
-      return Object.keys(populate).length === 0 ? [] : [[uid, { fields: ['id'], populate }] as const];
-    });
-    if (found.length === 0) return {};
-    return { [name]: shape === 'zone' ? { on: Object.fromEntries(found) } : found[0]![1] };
+    const uids = components.filter((uid) => leadsToUnseen(uid, looking));
+    const parts = found.flatMap((it) => entriesIn(it[name]));
+    if (shape !== 'zone') return Object.fromEntries(uids.map((uid) => [name, inside(uid, parts)]));
+    const on = uids.map(
+      (uid) =>
+        [
+          uid,
+          inside(
+            uid,
+            parts.filter((it) => it['__component'] === uid),
+          ),
+        ] as const,
+    );
+    return on.length === 0 ? {} : { [name]: { on: Object.fromEntries(on) } };
   };
   return Object.assign(
     {},
-    ...[...type.attributes.values()]
-      .filter((it) => looking.gate.allows(type, it, 'populate'))
-      .map((it): PopulateTree => {
-        if (it.kind === 'part') return ofParts(it);
-        return mayHoldUnseen(it, looking) ? { [it.name]: { fields: ['id'] } } : {};
-      }),
+    ...populatedBy(type, looking).map((it): PopulateTree => {
+      if (it.kind === 'part') return ofParts(it);
+      return mayHoldUnseen(it, looking) ? { [it.name]: { fields: ['id'] } } : {};
+    }),
   );
 };
+
+/** Whether a component, or one in it at any depth, has such a relation. @param asked the components that were asked before. */
+const leadsToUnseen = (uid: Uid, looking: Looking, asked = new Set<Uid>()): boolean => {
+  if (asked.has(uid)) return false;
+  asked.add(uid);
+  return populatedBy(typeOf(looking.model, uid), looking).some((it) =>
+    it.kind === 'part'
+      ? it.components.some((inner) => leadsToUnseen(inner, looking, asked))
+      : mayHoldUnseen(it, looking),
+  );
+};
+
+const populatedBy = (type: EntryType, { gate }: Looking): readonly Attribute[] =>
+  [...type.attributes.values()].filter((it) => gate.allows(type, it, 'populate'));
 
 /** Where the second of two reads of one entry has more. */
 const differences = (type: EntryType, seen: Entry, all: Entry, model: Model): readonly string[] =>

@@ -20,7 +20,7 @@ import {
 import { openForTests } from '../world/opening.js';
 import { bearer } from '../world/people.js';
 import { newTestDeps, type TestAnswer, testServerOf } from '../world/server.js';
-import { newSmallWorld, type SmallWorld } from '../world/small.js';
+import { newSmallWorld, relation, type SmallWorld } from '../world/small.js';
 import { idleHooks } from '../world/v4-hooks.js';
 import { dialects, type Entry } from '../world/world.js';
 
@@ -691,6 +691,45 @@ describe.each(dialects)('polymorphic relations to entries that conditions hide o
     await writeAll(within({ things: [note(1)], first: note(1) }));
     for (const data of [{ things: { disconnect: [note(1)] } }, { things: [] }, { things: null }, { first: null }])
       expect([data, await write(within(data))]).toEqual([data, [400, ['body.required']]]);
+  });
+});
+
+describe.each(dialects)('components that hold each other on %s', (dialect) => {
+  it('SU7: relations that hold what the administrator may not see are named at any depth, and no place is read that the entry lacks', async () => {
+    const uids = Array.from({ length: 7 }, (_it, i) => `parts.c${i}`);
+    const held = Object.fromEntries(
+      uids.map((uid, i) => [`c${i}`, { type: 'component', component: uid, repeatable: i % 2 === 0 }]),
+    );
+    const attributes = {
+      ...held,
+      zone: { type: 'dynamiczone', components: uids },
+      first: relation('manyToOne', 'book'),
+    };
+    const world = await newSmallWorld(dialect, {
+      types: { book: { attributes: { name: { type: 'string' } } }, crate: { attributes } },
+      components: Object.fromEntries(uids.map((uid) => [uid, { ...held, first: relation('manyToOne', 'book') }])),
+    });
+    try {
+      const headers = await editorOf(world, [
+        { action: 'read', subject: 'api::crate.crate' },
+        { action: 'read', subject: 'api::book.book', conditions: own },
+      ]);
+      await world.insert('books', [{ id: 1, name: 'hidden' }]);
+      const deep = { c1: { c1: { c1: { c0: [{}, { first: 1 }] } } } };
+      const { status } = await world.send('POST', '/api/crates', {
+        data: {
+          ...deep,
+          first: 1,
+          zone: [{ __component: 'parts.c3', c2: [{ c5: { first: 1 } }] }, { __component: 'parts.c4' }],
+        },
+      });
+      expect(status).toBe(200);
+      const { body } = await world.send('GET', '/_dovetail/entries/api::crate.crate/1/unseen', undefined, headers);
+      const places = (body as { data: readonly string[] }).data.map((it) => it.replace(/\/\d+/g, ''));
+      expect(places.sort()).toEqual(['c1/c1/c1/c0/first', 'first', 'zone/parts.c3/c2/c5/first']);
+    } finally {
+      await world.close();
+    }
   });
 });
 

@@ -6,6 +6,7 @@ import path from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { backup, restore } from '../../src/cli/commands/backup.js';
+import { withSmallDisk } from '../world/disk.js';
 import { newFolder } from '../world/folders.js';
 import { printed } from '../world/printed.js';
 import { type Served, serveInProcess } from '../world/process.js';
@@ -233,6 +234,68 @@ describe('backup and restore', () => {
     fs.mkdirSync(file('.tmp/data.db.part'));
     await expect(restore(dir, file('a.db'), { force: true })).rejects.toThrow();
     expect(countIn('.tmp/data.db')).toBe(1);
+  });
+
+  it.each([
+    ['with uploads there', ['own.txt']],
+    ['with an empty folder of uploads', []],
+  ])(
+    'uploads that find no room leave the database and the uploads as they are, %s',
+    { timeout: 60_000 },
+    (_state, own) =>
+      withSmallDisk(1, async (disk) => {
+        const uploads = path.join(disk.dir, 'uploads');
+        fs.mkdirSync(uploads);
+        fs.rmdirSync(file('public/uploads'));
+        fs.symlinkSync(uploads, file('public/uploads'));
+        await start();
+        await post('one');
+        for (const it of ['a', 'b', 'c']) fs.writeFileSync(path.join(uploads, it), Buffer.alloc(200_000));
+        await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+        await post('two');
+        await stop();
+        for (const it of ['a', 'b', 'c']) fs.rmSync(path.join(uploads, it));
+        for (const it of own) fs.writeFileSync(path.join(uploads, it), 'x');
+        fs.writeFileSync(path.join(disk.dir, 'large'), Buffer.alloc(500_000));
+        await expect(restore(dir, file('a.db'), { force: true })).rejects.toThrow('ENOSPC');
+        expect(countIn('.tmp/data.db')).toBe(2);
+        expect(fs.readdirSync(uploads)).toEqual(own);
+        expect(fs.readdirSync(disk.dir).sort()).toEqual(['large', 'uploads']);
+        fs.rmSync(path.join(disk.dir, 'large'));
+        await printed(() => restore(dir, file('a.db'), { force: true }));
+        expect(countIn('.tmp/data.db')).toBe(1);
+        expect(fs.readdirSync(uploads)).toEqual(['a', 'b', 'c']);
+      }),
+  );
+
+  it('a database that cannot be replaced keeps its uploads', { timeout: 60_000 }, async () => {
+    await start();
+    await post('one');
+    await stop();
+    fs.writeFileSync(file('public/uploads/own.txt'), 'x');
+    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    fs.writeFileSync(file('a.db.uploads/other.txt'), 'x');
+    const other = new Sqlite(file('.tmp/data.db'));
+    other.exec('begin immediate');
+    await expect(restore(dir, file('a.db'), { force: true })).rejects.toThrow('is open in another program');
+    other.close();
+    expect(fs.readdirSync(file('public'))).toEqual(['uploads']);
+    expect(fs.readdirSync(file('public/uploads'))).toEqual(['own.txt']);
+  });
+
+  it('the folder of uploads keeps its permissions; a file in its place is refused', { timeout: 60_000 }, async () => {
+    await start();
+    await post('one');
+    await stop();
+    fs.writeFileSync(file('public/uploads/own.txt'), 'x');
+    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    fs.chmodSync(file('public/uploads'), 0o770);
+    await printed(() => restore(dir, file('a.db'), { force: true }));
+    expect(modeOf('public/uploads')).toBe(0o770);
+    fs.rmSync(file('public/uploads'), { recursive: true });
+    fs.writeFileSync(file('public/uploads'), '');
+    await expect(restore(dir, file('a.db'), { force: true })).rejects.toThrow('uploads is not a folder');
+    expect(fs.readdirSync(file('.tmp')).filter((it) => it.endsWith('.part'))).toEqual([]);
   });
 
   it('a file whose journal is beside it is no whole backup, and is refused', { timeout: 60_000 }, async () => {

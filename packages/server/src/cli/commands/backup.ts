@@ -101,31 +101,27 @@ export const restore = async (project: string, given: string, { force }: Restore
   const claim = claimFile(database);
   if (!claim) throw new StartFault(`${database} is being served. Stop the server first.`);
   const suffix = `before-restore-${stamp()}`;
-  const formerUploads = hasUploads && hasContent(uploads) ? `${uploads}.${suffix}` : null;
-  const owners = { database: ownerOf(database), uploads: ownerOf(uploads) };
+  const owner = ownerOf(database);
   try {
-    // before anything is put aside: the disk may be full
-    const copy = copyBeside(file, database);
+    // all that takes space is written before anything is put aside: the disk may be full
+    const staged = hasUploads ? stageUploads(uploadsBeside(file), uploads, suffix) : null;
     try {
-      // the database stays if its uploads cannot be replaced
-      if (formerUploads !== null) putFolderAside(uploads, formerUploads);
+      const copy = copyBeside(file, database);
       try {
+        giveTo(owner, copy);
+        staged?.putInPlace();
         for (const it of putAside(database, `${database}.${suffix}`)) tell(`${it}: what was there`);
         fs.renameSync(copy, database);
-      } catch (thrown) {
-        if (formerUploads !== null) fs.renameSync(formerUploads, uploads);
-        throw thrown;
+      } finally {
+        fs.rmSync(copy, { force: true });
       }
-      giveTo(owners.database, database);
-    } finally {
-      fs.rmSync(copy, { force: true });
+    } catch (thrown) {
+      staged?.undo();
+      throw thrown;
     }
     tell(`${database}: restored`);
-    if (!hasUploads) return;
-    if (formerUploads !== null) tell(`${formerUploads}: the uploads that were there`);
-    fs.cpSync(uploadsBeside(file), uploads, { recursive: true, preserveTimestamps: true });
-    for (const it of ['', ...fs.readdirSync(uploads, { recursive: true, encoding: 'utf8' })])
-      giveTo(owners.uploads, path.join(uploads, it));
+    if (!staged) return;
+    if (staged.former !== null) tell(`${staged.former}: the uploads that were there`);
     tell(`${uploads}: restored`);
   } catch (thrown) {
     if (thrown instanceof DatabaseInUse) throw new StartFault(`${database} is open in another program. Stop it first.`);
@@ -133,6 +129,56 @@ export const restore = async (project: string, given: string, { force }: Restore
   } finally {
     claim.release();
   }
+};
+
+interface StagedUploads {
+  /** Where the uploads will be that were there; null if there were none. */
+  readonly former: string | null;
+  putInPlace(): void;
+  /** Everything is as it was. */
+  undo(): void;
+}
+
+/** Copies uploads to their folder, or beside it if there are uploads already: that folder may be a mount point, and is not replaced unless it must be. */
+const stageUploads = (from: string, uploads: string, suffix: string): StagedUploads => {
+  const present = fs.statSync(uploads, { throwIfNoEntry: false });
+  if (present && !present.isDirectory())
+    throw new StartFault(`${uploads} is not a folder. Move it away, and restore again.`);
+  const owner = ownerOf(uploads);
+  const kept = present ? fs.readdirSync(uploads) : [];
+  const former = hasContent(uploads) ? `${uploads}.${suffix}` : null;
+  const place = former === null ? uploads : `${uploads}.part`;
+  let isAside = false;
+  const undo = (): void => {
+    if (former !== null && isAside) {
+      fs.rmSync(uploads, { recursive: true, force: true });
+      fs.renameSync(former, uploads);
+    }
+    if (former !== null) fs.rmSync(place, { recursive: true, force: true });
+    else
+      for (const it of fs.readdirSync(from))
+        if (!kept.includes(it)) fs.rmSync(path.join(place, it), { recursive: true, force: true });
+  };
+  if (former !== null) fs.rmSync(place, { recursive: true, force: true });
+  try {
+    fs.cpSync(from, place, { recursive: true, preserveTimestamps: true });
+    if (present) fs.chmodSync(place, present.mode);
+    for (const it of ['', ...fs.readdirSync(place, { recursive: true, encoding: 'utf8' })])
+      giveTo(owner, path.join(place, it));
+  } catch (thrown) {
+    undo();
+    throw thrown;
+  }
+  return {
+    former,
+    putInPlace: () => {
+      if (former === null) return;
+      putFolderAside(uploads, former);
+      isAside = true;
+      fs.renameSync(place, uploads);
+    },
+    undo,
+  };
 };
 
 /** Of what is there, or of the folder that it will be in; null if that is not there either. */
