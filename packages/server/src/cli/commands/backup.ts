@@ -135,15 +135,19 @@ interface StagedUploads {
   /** Where the uploads will be that were there; null if there were none. */
   readonly former: string | null;
   putInPlace(): void;
-  /** Everything is as it was. */
+  /** Puts everything back as it was. */
   undo(): void;
 }
 
-/** Copies uploads to their folder, or beside it if there are uploads already: that folder may be a mount point, and is not replaced unless it must be. */
+/**
+ * Copies uploads to their folder, or beside it if there are uploads already: the folder may be a mount point or belong to another
+ * user, and is not replaced unless it must be.
+ */
 const stageUploads = (from: string, uploads: string, suffix: string): StagedUploads => {
   const present = fs.statSync(uploads, { throwIfNoEntry: false });
   if (present && !present.isDirectory())
     throw new StartFault(`${uploads} is not a folder. Move it away, and restore again.`);
+  const names = fs.readdirSync(from);
   const owner = ownerOf(uploads);
   const kept = present ? fs.readdirSync(uploads) : [];
   const former = hasContent(uploads) ? `${uploads}.${suffix}` : null;
@@ -156,15 +160,15 @@ const stageUploads = (from: string, uploads: string, suffix: string): StagedUplo
     }
     if (former !== null) fs.rmSync(place, { recursive: true, force: true });
     else
-      for (const it of fs.readdirSync(from))
-        if (!kept.includes(it)) fs.rmSync(path.join(place, it), { recursive: true, force: true });
+      for (const it of names) if (!kept.includes(it)) fs.rmSync(path.join(place, it), { recursive: true, force: true });
   };
   if (former !== null) fs.rmSync(place, { recursive: true, force: true });
   try {
-    fs.cpSync(from, place, { recursive: true, preserveTimestamps: true });
-    if (present) fs.chmodSync(place, present.mode);
-    for (const it of ['', ...fs.readdirSync(place, { recursive: true, encoding: 'utf8' })])
-      giveTo(owner, path.join(place, it));
+    fs.mkdirSync(place, { recursive: true });
+    for (const it of names)
+      fs.cpSync(path.join(from, it), path.join(place, it), { recursive: true, preserveTimestamps: true });
+    if (present && former !== null) fs.chmodSync(place, present.mode);
+    giveAllTo(owner, place);
   } catch (thrown) {
     undo();
     throw thrown;
@@ -189,6 +193,16 @@ const ownerOf = (place: string): fs.Stats | null =>
 /** Root restores what the server, another user, has to write. */
 const giveTo = (owner: fs.Stats | null, place: string): void => {
   if (owner !== null && process.getuid?.() === 0) fs.lchownSync(place, owner.uid, owner.gid);
+};
+
+/** A folder and all that is in it. What links lead to is not; Node's recursive `readdir` follows them. */
+const giveAllTo = (owner: fs.Stats | null, folder: string): void => {
+  giveTo(owner, folder);
+  for (const it of fs.readdirSync(folder, { withFileTypes: true })) {
+    const place = path.join(folder, it.name);
+    if (it.isDirectory()) giveAllTo(owner, place);
+    else giveTo(owner, place);
+  }
 };
 
 const isSqlite = ({ DATABASE_CLIENT: client }: Environment): boolean => client === 'sqlite';
