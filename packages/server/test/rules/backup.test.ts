@@ -173,6 +173,23 @@ describe('backup and restore', () => {
     expect(fs.statSync(file('elsewhere/own.txt')).uid).toBe(process.getuid!());
   });
 
+  it('uploads on a mount point are refused before anything is copied', { timeout: 60_000 }, () =>
+    withSmallDisk(1, async (disk) => {
+      fs.rmdirSync(file('public/uploads'));
+      fs.symlinkSync(disk.dir, file('public/uploads'));
+      await start();
+      await post('one');
+      await stop();
+      await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+      // this one cannot be copied
+      spawnSync('mkfifo', [file('a.db.uploads/pipe')]);
+      fs.writeFileSync(path.join(disk.dir, 'own.txt'), 'x');
+      await expect(restore(dir, file('a.db'), { force: true })).rejects.toThrow('is a mount point');
+      expect(fs.readdirSync(disk.dir)).toEqual(['own.txt']);
+      expect(fs.existsSync(`${disk.dir}.part`)).toBe(false);
+    }),
+  );
+
   it('an empty folder of uploads may belong to another user, if whoever restores may write to it', {
     timeout: 60_000,
   }, async () => {

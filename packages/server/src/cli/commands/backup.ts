@@ -151,6 +151,8 @@ const stageUploads = (from: string, uploads: string, suffix: string): StagedUplo
   const owner = ownerOf(uploads);
   const kept = present ? fs.readdirSync(uploads) : [];
   const former = hasContent(uploads) ? `${uploads}.${suffix}` : null;
+  // the copy may be large, and would lie on another disk
+  if (former !== null && isMountPoint(uploads)) throw mountPointFault(uploads);
   const place = former === null ? uploads : `${uploads}.part`;
   let isAside = false;
   const undo = (): void => {
@@ -224,11 +226,25 @@ const putFolderAside = (folder: string, aside: string): void => {
   try {
     fs.renameSync(folder, aside);
   } catch (fault) {
-    if ((fault as NodeJS.ErrnoException).code !== 'EBUSY') throw fault;
-    throw new StartFault(
-      `${folder} is a mount point, which cannot be renamed. Move what is in it to another folder, and restore again.`,
-    );
+    throw (fault as NodeJS.ErrnoException).code === 'EBUSY' ? mountPointFault(folder) : fault;
   }
+};
+
+const mountPointFault = (folder: string): StartFault =>
+  new StartFault(
+    `${folder} is a mount point, which cannot be renamed. Move what is in it to another folder, and restore again.`,
+  );
+
+/** Always false where the system has no list of them. */
+const isMountPoint = (folder: string): boolean => {
+  const list = '/proc/self/mountinfo';
+  if (!fs.existsSync(list)) return false;
+  const unescaped = (text: string): string =>
+    text.replace(/\\(\d{3})/g, (_match, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+  return fs
+    .readFileSync(list, 'utf8')
+    .split('\n')
+    .some((line) => unescaped(line.split(' ')[4] ?? '') === folder);
 };
 
 const uploadsBeside = (file: string): string => `${file}.uploads`;
