@@ -158,6 +158,23 @@ describe('backup and restore', () => {
     expect(owned).toEqual(places.map(() => [4242, 4343]));
   });
 
+  it('what several restores put aside within one second is all kept', { timeout: 60_000 }, async () => {
+    await start();
+    await post('one');
+    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    await post('two');
+    await stop();
+    fs.writeFileSync(file('public/uploads/own.txt'), 'x');
+    fs.writeFileSync(file('a.db.uploads/one.txt'), 'x');
+    // as a restore leaves it that is killed at the wrong moment
+    fs.mkdirSync(file('public/uploads.part'));
+    for (let i = 0; i < 4; i++) await printed(() => restore(dir, file('a.db'), { force: true }));
+    const kept = fs.readdirSync(file('.tmp')).filter((it) => it.includes('before-restore'));
+    expect(kept.map((it) => countIn(`.tmp/${it}`)).sort()).toEqual([1, 1, 1, 2]);
+    expect(fs.readdirSync(file('public')).filter((it) => it.includes('before-restore'))).toHaveLength(4);
+    expect(fs.existsSync(file('public/uploads.part'))).toBe(false);
+  });
+
   it('root gives away nothing that links among the uploads lead to', { timeout: 60_000 }, async () => {
     await start();
     await post('one');

@@ -100,7 +100,7 @@ export const restore = async (project: string, given: string, { force }: Restore
   const { claimFile } = await import('../../sql/sqlite/claim.js');
   const claim = claimFile(database);
   if (!claim) throw new StartFault(`${database} is being served. Stop the server first.`);
-  const suffix = `before-restore-${stamp()}`;
+  const suffix = freeSuffix([database, uploads]);
   const owner = ownerOf(database);
   try {
     // all that takes space is written before anything is put aside: the disk may be full
@@ -164,7 +164,8 @@ const stageUploads = (from: string, uploads: string, suffix: string): StagedUplo
     else
       for (const it of names) if (!kept.includes(it)) fs.rmSync(path.join(place, it), { recursive: true, force: true });
   };
-  if (former !== null) fs.rmSync(place, { recursive: true, force: true });
+  // of a restore that was killed
+  fs.rmSync(`${uploads}.part`, { recursive: true, force: true });
   try {
     fs.mkdirSync(place, { recursive: true });
     for (const it of names)
@@ -258,6 +259,15 @@ const hasContent = (it: string): boolean => {
 
 /** `2026-11-22-093600`, in UTC. */
 const stamp = (): string => new Date().toISOString().slice(0, 19).replace('T', '-').replaceAll(':', '');
+
+/** For what is put aside: no other restore of the same second has put anything there. */
+const freeSuffix = (places: readonly string[]): string => {
+  const first = `before-restore-${stamp()}`;
+  const isFree = (suffix: string): boolean => !places.some((it) => fs.existsSync(`${it}.${suffix}`));
+  let suffix = first;
+  for (let i = 2; !isFree(suffix); i++) suffix = `${first}-${i}`;
+  return suffix;
+};
 
 const megabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 
