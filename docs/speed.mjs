@@ -29,6 +29,14 @@ const table = (head, rows) =>
 const machineOf = ({ at, commit, machine: { cpu, cores, memoryGb, node } }) =>
   `${at.slice(0, 10)}, commit ${commit ?? 'unknown'}, ${cores} cores of ${cpu}, ${memoryGb} GB, Node ${node.slice(1)}`;
 
+/** Of the runs that measured the databases, which need not be the same. */
+const machinesOf = (found) => {
+  const machines = Object.entries(found).map(([name, { run }]) => [names[name], machineOf(run)]);
+  return new Set(machines.map(([, it]) => it)).size === 1
+    ? machines[0][1]
+    : machines.map(([name, it]) => `${name}: ${it}`).join('; ');
+};
+
 /** @param part of one database's figures. @returns by database, each with the run that measured it */
 const newestOf = (part) =>
   Object.fromEntries(
@@ -64,7 +72,7 @@ const reads = (articles) => {
   const head = ['request', ...columns.map((it) => it.head)];
   const rows = Object.keys(first.figures).map((name) => [about[name], ...columns.map((it) => it.of(name))]);
   return [
-    `Ratios to the hand-written server, 1 being as fast: ${articles.toLocaleString('en')} articles, of which a list shows 25 (${machineOf(first.run)}):`,
+    `Ratios to the hand-written server, 1 being as fast: ${articles.toLocaleString('en')} articles, of which a list shows 25 (${machinesOf(found)}):`,
     table(head, rows),
   ];
 };
@@ -124,7 +132,7 @@ const writes = () => {
       : [[about.upload, ...databases.map((it) => short(uploads[it]?.figures.ratio))]]),
   ];
   return [
-    `Writes, as ratios of the rates (${machineOf(first.run)}):`,
+    `Writes, as ratios of the rates (${machinesOf(found)}):`,
     table(['request', ...databases.map((it) => names[it])], rows),
   ];
 };
@@ -139,7 +147,7 @@ const growth = () => {
     ...databases.map((it) => short(found[it].figures[name]?.ratio)),
   ]);
   return [
-    `CPU time of a request with 100,000 articles, as a multiple of that with 1,000, attributes that sort indexed (${machineOf(first.run)}):`,
+    `CPU time of a request with 100,000 articles, as a multiple of that with 1,000, attributes that sort indexed (${machinesOf(found)}):`,
     table(['request', ...databases.map((it) => names[it])], rows),
   ];
 };

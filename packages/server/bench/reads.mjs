@@ -15,7 +15,7 @@ const wanted = {
   postgres: { list: 0.75, star: 0.95, tree: 0.95, one: 0.55, page: 0.7 },
 };
 const soakRequests = 100_000;
-/** V8 compiles for as long as this what is used most. */
+/** Within this time V8 compiles the code that runs most. */
 const warmingSeconds = 10;
 
 /**

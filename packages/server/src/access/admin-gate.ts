@@ -115,9 +115,11 @@ export const hasName = (fields: ReadonlySet<string>, name: string): boolean => {
 const touches = (fields: ReadonlySet<string>, name: string): boolean =>
   hasName(fields, name) || [...fields].some((it) => it.startsWith(`${name}.`));
 
-/** A component of whose attributes the fields of a content type name some: the dotted name of the attribute that holds it. */
+/** Where a content type holds a component of which its permissions name only some attributes. */
 interface DividedPlace {
+  /** Of the content type, as its permissions name them. */
   readonly fields: ReadonlySet<string>;
+  /** The dotted name of the attribute that holds the component. */
   readonly path: string;
 }
 
@@ -213,7 +215,7 @@ const filterOf = ({ isOwn, locales }: Rule, adminId: number): Filter => {
   return { kind: 'and', members };
 };
 
-/** Below a zone, and inside of components of the same type, v4's permissions name no fields. */
+/** By their paths. Below a zone, and inside of components of the same type, v4's permissions name no fields. */
 const dividedPlaces = (owner: EntryType, fields: ReadonlySet<string>, model: Model): ReadonlyMap<string, Uid> => {
   const places = new Map<string, Uid>();
   for (const field of fields) {

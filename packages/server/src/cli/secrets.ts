@@ -140,7 +140,7 @@ const append = (file: string, lines: string): void => {
 };
 
 /** As in the templates of `init`: backups, and what a restore put aside, are content too. */
-const ignored = '.env\n.tmp/\nnode_modules/\nbackup-*.db*\nbackup-*.dump\n*.before-restore-*\n';
+const ignored = '.env\n.tmp/\nnode_modules/\nbackup-*.db*\nbackup-*.dump\n*.before-restore-*\npublic/uploads.part/\n';
 
 /** Keeps the secrets, database and backups of a new project out of git. An existing `.gitignore` is left as it is. */
 const ignoreFiles = (projectDir: string): void => {

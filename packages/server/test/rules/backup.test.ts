@@ -12,6 +12,8 @@ import { printed } from '../world/printed.js';
 import { type Served, serveInProcess } from '../world/process.js';
 import { writeSmall } from '../world/small.js';
 
+const main = path.join(import.meta.dirname, '../../dist/cli/main.js');
+
 let dir: string;
 let served: Served | null;
 const file = (name: string): string => path.join(dir, name);
@@ -154,6 +156,82 @@ describe('backup and restore', () => {
     await printed(() => restore(dir, file('a.db'), { force: true }));
     const owned = places.map((it) => fs.statSync(file(it))).map(({ uid, gid }) => [uid, gid]);
     expect(owned).toEqual(places.map(() => [4242, 4343]));
+  });
+
+  it('what several restores put aside within one second is all kept', { timeout: 60_000 }, async () => {
+    await start();
+    await post('one');
+    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    await post('two');
+    await stop();
+    fs.writeFileSync(file('public/uploads/own.txt'), 'x');
+    fs.writeFileSync(file('a.db.uploads/one.txt'), 'x');
+    // as a restore leaves it that is killed at the wrong moment
+    fs.mkdirSync(file('public/uploads.part'));
+    for (let i = 0; i < 4; i++) await printed(() => restore(dir, file('a.db'), { force: true }));
+    const kept = fs.readdirSync(file('.tmp')).filter((it) => it.includes('before-restore'));
+    expect(kept.map((it) => countIn(`.tmp/${it}`)).sort()).toEqual([1, 1, 1, 2]);
+    expect(fs.readdirSync(file('public')).filter((it) => it.includes('before-restore'))).toHaveLength(4);
+    expect(fs.existsSync(file('public/uploads.part'))).toBe(false);
+  });
+
+  it('root gives away nothing that links among the uploads lead to', { timeout: 60_000 }, async () => {
+    await start();
+    await post('one');
+    await stop();
+    fs.mkdirSync(file('elsewhere'));
+    fs.writeFileSync(file('elsewhere/own.txt'), 'x');
+    fs.symlinkSync(file('elsewhere'), file('public/uploads/link'));
+    fs.symlinkSync('.', file('public/uploads/loop'));
+    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    fs.lchownSync(file('public/uploads'), 4242, 4343);
+    await printed(() => restore(dir, file('a.db'), { force: true }));
+    expect(fs.lstatSync(file('public/uploads/link')).uid).toBe(4242);
+    expect(fs.statSync(file('elsewhere/own.txt')).uid).toBe(process.getuid!());
+  });
+
+  it('uploads on a mount point are refused before anything is copied', { timeout: 60_000 }, () =>
+    withSmallDisk(1, async (disk) => {
+      fs.rmdirSync(file('public/uploads'));
+      fs.symlinkSync(disk.dir, file('public/uploads'));
+      await start();
+      await post('one');
+      await stop();
+      await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+      // this one cannot be copied
+      spawnSync('mkfifo', [file('a.db.uploads/pipe')]);
+      fs.writeFileSync(path.join(disk.dir, 'own.txt'), 'x');
+      await expect(restore(dir, file('a.db'), { force: true })).rejects.toThrow('is a mount point');
+      expect(fs.readdirSync(disk.dir)).toEqual(['own.txt']);
+      expect(fs.existsSync(`${disk.dir}.part`)).toBe(false);
+    }),
+  );
+
+  it('an empty folder of uploads may belong to another user, if whoever restores may write to it', {
+    timeout: 60_000,
+  }, async () => {
+    await start();
+    await post('one');
+    await stop();
+    fs.writeFileSync(file('public/uploads/one.txt'), 'one');
+    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    fs.rmSync(file('public/uploads/one.txt'));
+    for (const it of ['', ...fs.readdirSync(dir, { recursive: true, encoding: 'utf8' })])
+      fs.chownSync(file(it), 4242, 4343);
+    fs.chownSync(file('public/uploads'), 0, 4343);
+    fs.chmodSync(file('public/uploads'), 0o775);
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      [main, 'restore', file('a.db'), '--force', '--project', dir],
+      {
+        encoding: 'utf8',
+        uid: 4242,
+        gid: 4343,
+      },
+    );
+    expect(status, stderr).toBe(0);
+    expect(fs.readdirSync(file('public/uploads'))).toEqual(['one.txt']);
+    expect(fs.statSync(file('public/uploads')).uid).toBe(0);
   });
 
   it('on a new machine a link may lead to a folder that is not there yet', { timeout: 60_000 }, async () => {

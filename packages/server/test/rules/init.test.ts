@@ -147,6 +147,8 @@ describe('init', () => {
       'backup-2026-11-22-093600.dump',
       'public/uploads.before-restore-2026-11-22-093600/cat.png',
       '.tmp/data.db.before-restore-2026-11-22-093600',
+      // of a restore that was killed
+      'public/uploads.part/cat.png',
     ];
     const { out } = await run('git', ['check-ignore', ...copies, 'README.md'], { cwd: path.join(dir, 'one') });
     expect(out.trim().split('\n')).toEqual(copies);

@@ -100,7 +100,7 @@ export const restore = async (project: string, given: string, { force }: Restore
   const { claimFile } = await import('../../sql/sqlite/claim.js');
   const claim = claimFile(database);
   if (!claim) throw new StartFault(`${database} is being served. Stop the server first.`);
-  const suffix = `before-restore-${stamp()}`;
+  const suffix = freeSuffix([database, uploads]);
   const owner = ownerOf(database);
   try {
     // all that takes space is written before anything is put aside: the disk may be full
@@ -135,18 +135,24 @@ interface StagedUploads {
   /** Where the uploads will be that were there; null if there were none. */
   readonly former: string | null;
   putInPlace(): void;
-  /** Everything is as it was. */
+  /** Puts everything back as it was. */
   undo(): void;
 }
 
-/** Copies uploads to their folder, or beside it if there are uploads already: that folder may be a mount point, and is not replaced unless it must be. */
+/**
+ * Copies uploads to their folder, or beside it if there are uploads already: the folder may be a mount point or belong to another
+ * user, and is not replaced unless it must be.
+ */
 const stageUploads = (from: string, uploads: string, suffix: string): StagedUploads => {
   const present = fs.statSync(uploads, { throwIfNoEntry: false });
   if (present && !present.isDirectory())
     throw new StartFault(`${uploads} is not a folder. Move it away, and restore again.`);
+  const names = fs.readdirSync(from);
   const owner = ownerOf(uploads);
   const kept = present ? fs.readdirSync(uploads) : [];
   const former = hasContent(uploads) ? `${uploads}.${suffix}` : null;
+  // the copy may be large, and would lie on another disk
+  if (former !== null && isMountPoint(uploads)) throw mountPointFault(uploads);
   const place = former === null ? uploads : `${uploads}.part`;
   let isAside = false;
   const undo = (): void => {
@@ -156,15 +162,16 @@ const stageUploads = (from: string, uploads: string, suffix: string): StagedUplo
     }
     if (former !== null) fs.rmSync(place, { recursive: true, force: true });
     else
-      for (const it of fs.readdirSync(from))
-        if (!kept.includes(it)) fs.rmSync(path.join(place, it), { recursive: true, force: true });
+      for (const it of names) if (!kept.includes(it)) fs.rmSync(path.join(place, it), { recursive: true, force: true });
   };
-  if (former !== null) fs.rmSync(place, { recursive: true, force: true });
+  // of a restore that was killed
+  fs.rmSync(`${uploads}.part`, { recursive: true, force: true });
   try {
-    fs.cpSync(from, place, { recursive: true, preserveTimestamps: true });
-    if (present) fs.chmodSync(place, present.mode);
-    for (const it of ['', ...fs.readdirSync(place, { recursive: true, encoding: 'utf8' })])
-      giveTo(owner, path.join(place, it));
+    fs.mkdirSync(place, { recursive: true });
+    for (const it of names)
+      fs.cpSync(path.join(from, it), path.join(place, it), { recursive: true, preserveTimestamps: true });
+    if (present && former !== null) fs.chmodSync(place, present.mode);
+    giveAllTo(owner, place);
   } catch (thrown) {
     undo();
     throw thrown;
@@ -191,6 +198,16 @@ const giveTo = (owner: fs.Stats | null, place: string): void => {
   if (owner !== null && process.getuid?.() === 0) fs.lchownSync(place, owner.uid, owner.gid);
 };
 
+/** A folder and all that is in it. What links lead to is not; Node's recursive `readdir` follows them. */
+const giveAllTo = (owner: fs.Stats | null, folder: string): void => {
+  giveTo(owner, folder);
+  for (const it of fs.readdirSync(folder, { withFileTypes: true })) {
+    const place = path.join(folder, it.name);
+    if (it.isDirectory()) giveAllTo(owner, place);
+    else giveTo(owner, place);
+  }
+};
+
 const isSqlite = ({ DATABASE_CLIENT: client }: Environment): boolean => client === 'sqlite';
 
 const databaseOf = (dir: string, { DATABASE_FILENAME: name }: Environment): string => path.resolve(dir, name);
@@ -210,11 +227,25 @@ const putFolderAside = (folder: string, aside: string): void => {
   try {
     fs.renameSync(folder, aside);
   } catch (fault) {
-    if ((fault as NodeJS.ErrnoException).code !== 'EBUSY') throw fault;
-    throw new StartFault(
-      `${folder} is a mount point, which cannot be renamed. Move what is in it to another folder, and restore again.`,
-    );
+    throw (fault as NodeJS.ErrnoException).code === 'EBUSY' ? mountPointFault(folder) : fault;
   }
+};
+
+const mountPointFault = (folder: string): StartFault =>
+  new StartFault(
+    `${folder} is a mount point, which cannot be renamed. Move what is in it to another folder, and restore again.`,
+  );
+
+/** Always false where the system has no list of them. */
+const isMountPoint = (folder: string): boolean => {
+  const list = '/proc/self/mountinfo';
+  if (!fs.existsSync(list)) return false;
+  const unescaped = (text: string): string =>
+    text.replace(/\\(\d{3})/g, (_match, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+  return fs
+    .readFileSync(list, 'utf8')
+    .split('\n')
+    .some((line) => unescaped(line.split(' ')[4] ?? '') === folder);
 };
 
 const uploadsBeside = (file: string): string => `${file}.uploads`;
@@ -228,6 +259,15 @@ const hasContent = (it: string): boolean => {
 
 /** `2026-11-22-093600`, in UTC. */
 const stamp = (): string => new Date().toISOString().slice(0, 19).replace('T', '-').replaceAll(':', '');
+
+/** For what is put aside: no other restore of the same second has put anything there. */
+const freeSuffix = (places: readonly string[]): string => {
+  const first = `before-restore-${stamp()}`;
+  const isFree = (suffix: string): boolean => !places.some((it) => fs.existsSync(`${it}.${suffix}`));
+  let suffix = first;
+  for (let i = 2; !isFree(suffix); i++) suffix = `${first}-${i}`;
+  return suffix;
+};
 
 const megabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 
