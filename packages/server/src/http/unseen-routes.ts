@@ -56,13 +56,13 @@ const unseenIn = async (type: EntryType, id: number, gate: Gate, site: Site): Pr
   let populate: PopulateTree = {};
   let seen = await read(populate, gate);
   // level by level: of components that hold each other, the model has more places than any entry
-  for (;;) {
-    if (!seen.ok) return seen;
+  for (let depth = 0; seen.ok && depth <= limits.componentDepthMax; depth++) {
     const wanted = relationsOf(type, [seen.value], { model, gate });
     if (isDeepStrictEqual(wanted, populate)) break;
     populate = wanted;
     seen = await read(populate, gate);
   }
+  if (!seen.ok) return seen;
   if (Object.keys(populate).length === 0) return ok([]);
   const all = await read(populate, openGate);
   // it may be deleted in between

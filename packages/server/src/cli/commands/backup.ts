@@ -167,7 +167,7 @@ const stageUploads = (from: string, uploads: string, suffix: string): StagedUplo
   // of a restore that was killed
   fs.rmSync(`${uploads}.part`, { recursive: true, force: true });
   try {
-    fs.mkdirSync(place, { recursive: true });
+    makeFolder(place);
     for (const it of names)
       fs.cpSync(path.join(from, it), path.join(place, it), { recursive: true, preserveTimestamps: true });
     if (present && former !== null) fs.chmodSync(place, present.mode);
