@@ -26,15 +26,19 @@ const short = (number) => {
 const table = (head, rows) =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
-const machineOf = ({ at, commit, machine: { cpu, cores, memoryGb, node } }) =>
-  `${at.slice(0, 10)}, commit ${commit ?? 'unknown'}, ${cores} cores of ${cpu}, ${memoryGb} GB, Node ${node.slice(1)}`;
+const versionOf = ({ at, commit }) => `${at.slice(0, 10)}, commit ${commit ?? 'unknown'}`;
+const hardwareOf = ({ machine: { cpu, cores, memoryGb, node } }) =>
+  `${cores} cores of ${cpu}, ${memoryGb} GB, Node ${node.slice(1)}`;
+const machineOf = (run) => `${versionOf(run)}, ${hardwareOf(run)}`;
 
-/** Of the runs that measured the databases, which need not be the same. */
+/** The runs that measured the databases need not be the same. */
 const machinesOf = (found) => {
-  const machines = Object.entries(found).map(([name, { run }]) => [names[name], machineOf(run)]);
-  return new Set(machines.map(([, it]) => it)).size === 1
-    ? machines[0][1]
-    : machines.map(([name, it]) => `${name}: ${it}`).join('; ');
+  const said = (textOf) => {
+    const texts = Object.entries(found).map(([name, { run }]) => [names[name], textOf(run)]);
+    const isSame = texts.every(([, it]) => it === texts[0][1]);
+    return isSame ? texts[0][1] : texts.map(([name, it]) => `${name} ${it}`).join('; ');
+  };
+  return `${said(versionOf)}; ${said(hardwareOf)}`;
 };
 
 /** @param part of one database's figures. @returns by database, each with the run that measured it */
