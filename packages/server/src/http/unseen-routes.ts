@@ -97,17 +97,9 @@ const relationsOf = (type: EntryType, found: readonly Entry[], looking: Looking)
     const uids = components.filter((uid) => leadsToUnseen(uid, looking));
     const parts = found.flatMap((it) => entriesIn(it[name]));
     if (shape !== 'zone') return Object.fromEntries(uids.map((uid) => [name, inside(uid, parts)]));
-    const on = uids.map(
-      (uid) =>
-        [
-          uid,
-          inside(
-            uid,
-            parts.filter((it) => it['__component'] === uid),
-          ),
-        ] as const,
-    );
-    return on.length === 0 ? {} : { [name]: { on: Object.fromEntries(on) } };
+    if (uids.length === 0) return {};
+    const ofType = (uid: Uid): readonly Entry[] => parts.filter((it) => it['__component'] === uid);
+    return { [name]: { on: Object.fromEntries(uids.map((uid) => [uid, inside(uid, ofType(uid))])) } };
   };
   return Object.assign(
     {},

@@ -200,7 +200,7 @@ export const newPlans = (dialect: Dialect): Plans => {
       const filled = similar && template ? fillPlan(similar.plan, template.texts, context) : null;
       if (similar && filled) {
         counts.filled += 1;
-        // a query without changes is asked for one entry after another, a list rarely twice with the same values
+        // clients ask for one entry after another by the same query, but rarely twice for a list with the same values
         return ok(request.id === null ? { ...similar, plan: filled } : compilePlan(key, filled));
       }
       counts.made += 1;

@@ -50,6 +50,12 @@ const post = async (text: string): Promise<void> => {
   });
   expect(answer.status, await answer.text()).toBe(200);
 };
+/** Leaves a database with one entry that nobody serves. */
+const makeNote = async (): Promise<void> => {
+  await start();
+  await post('one');
+  await stop();
+};
 const total = async (): Promise<number> => {
   const answer = await fetch(`${served!.url}/notes`);
   return ((await answer.json()) as { meta: { pagination: { total: number } } }).meta.pagination.total;
@@ -146,9 +152,7 @@ describe('backup and restore', () => {
   });
 
   it('root restores for the user whose files were there', { timeout: 60_000 }, async () => {
-    await start();
-    await post('one');
-    await stop();
+    await makeNote();
     const places = ['.tmp/data.db', 'public/uploads', 'public/uploads/one.txt'];
     fs.writeFileSync(file('public/uploads/one.txt'), 'one');
     await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
@@ -175,10 +179,8 @@ describe('backup and restore', () => {
     expect(fs.existsSync(file('public/uploads.part'))).toBe(false);
   });
 
-  it('root gives away nothing that links among the uploads lead to', { timeout: 60_000 }, async () => {
-    await start();
-    await post('one');
-    await stop();
+  it('root does not change the owner of what links among the uploads lead to', { timeout: 60_000 }, async () => {
+    await makeNote();
     fs.mkdirSync(file('elsewhere'));
     fs.writeFileSync(file('elsewhere/own.txt'), 'x');
     fs.symlinkSync(file('elsewhere'), file('public/uploads/link'));
@@ -194,9 +196,7 @@ describe('backup and restore', () => {
     withSmallDisk(1, async (disk) => {
       fs.rmdirSync(file('public/uploads'));
       fs.symlinkSync(disk.dir, file('public/uploads'));
-      await start();
-      await post('one');
-      await stop();
+      await makeNote();
       await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
       // this one cannot be copied
       spawnSync('mkfifo', [file('a.db.uploads/pipe')]);
@@ -210,9 +210,7 @@ describe('backup and restore', () => {
   it('an empty folder of uploads may belong to another user, if whoever restores may write to it', {
     timeout: 60_000,
   }, async () => {
-    await start();
-    await post('one');
-    await stop();
+    await makeNote();
     fs.writeFileSync(file('public/uploads/one.txt'), 'one');
     await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
     fs.rmSync(file('public/uploads/one.txt'));
@@ -235,9 +233,7 @@ describe('backup and restore', () => {
   });
 
   it('on a new machine a link may lead to a folder that is not there yet', { timeout: 60_000 }, async () => {
-    await start();
-    await post('one');
-    await stop();
+    await makeNote();
     fs.writeFileSync(file('public/uploads/one.txt'), 'one');
     await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
     fs.rmSync(file('public/uploads'), { recursive: true });
@@ -254,9 +250,7 @@ describe('backup and restore', () => {
   });
 
   it('root restores for the user whose folders these are', { timeout: 60_000 }, async () => {
-    await start();
-    await post('one');
-    await stop();
+    await makeNote();
     fs.writeFileSync(file('public/uploads/one.txt'), 'one');
     await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
     const places = ['.tmp/data.db', 'public/uploads', 'public/uploads/one.txt'];
@@ -347,9 +341,7 @@ describe('backup and restore', () => {
   );
 
   it('a database that cannot be replaced keeps its uploads', { timeout: 60_000 }, async () => {
-    await start();
-    await post('one');
-    await stop();
+    await makeNote();
     fs.writeFileSync(file('public/uploads/own.txt'), 'x');
     await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
     fs.writeFileSync(file('a.db.uploads/other.txt'), 'x');
@@ -362,9 +354,7 @@ describe('backup and restore', () => {
   });
 
   it('the folder of uploads keeps its permissions; a file in its place is refused', { timeout: 60_000 }, async () => {
-    await start();
-    await post('one');
-    await stop();
+    await makeNote();
     fs.writeFileSync(file('public/uploads/own.txt'), 'x');
     await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
     fs.chmodSync(file('public/uploads'), 0o770);

@@ -1,6 +1,6 @@
 /**
  * Small reads in the server's thread. There they cost half of what they do in another one: nothing is sent, nobody is woken,
- * and the pages that they need are in one cache. They have little time, each and together.
+ * and the file is mapped into memory. They have little time, each and together.
  */
 import { Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
