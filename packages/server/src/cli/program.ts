@@ -247,14 +247,14 @@ command('backup', 'copy the SQLite database while the server runs; for PostgreSQ
   .option('--out <file>', 'file to write; by default named after the current time, in the project folder')
   .option('--uploads', 'copy the uploads folder too, to FILE.uploads')
   .action(async ({ project, out, uploads }: ProjectOption & { readonly out?: string; readonly uploads?: boolean }) => {
-    const { backup } = await import('./commands/backup.js');
+    const { backup } = await import('./backup/backup.js');
     await backup(project, { out: out ?? null, uploads: uploads === true });
   });
 command('restore', 'restore a backup, with its uploads if it has any; the server must be stopped')
   .argument('<file>', 'file written by backup')
   .option('--force', 'replace existing data, which is kept under another name')
   .action(async (file: string, { project, force }: ProjectOption & { readonly force?: boolean }) => {
-    const { restore } = await import('./commands/backup.js');
+    const { restore } = await import('./backup/restore.js');
     await restore(project, file, { force: force === true });
   });
 

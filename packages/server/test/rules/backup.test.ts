@@ -5,7 +5,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { backup, restore } from '../../src/cli/commands/backup.js';
+import { backup } from '../../src/cli/backup/backup.js';
+import { restore } from '../../src/cli/backup/restore.js';
+import { replaceDatabase } from '../../src/sql/sqlite/backup.js';
 import { withSmallDisk } from '../world/disk.js';
 import { newFolder } from '../world/folders.js';
 import { printed } from '../world/printed.js';
@@ -149,6 +151,24 @@ describe('backup and restore', () => {
     expect(fs.readdirSync(file(`shared/${kept}`)).sort()).toEqual(['one.txt', 'two.txt']);
     await start();
     expect(await total()).toBe(1);
+  });
+
+  it('what links among the uploads lead to is in the backup', { timeout: 60_000 }, async () => {
+    await makeNote();
+    fs.mkdirSync(file('elsewhere'));
+    fs.writeFileSync(file('elsewhere/one.txt'), 'one');
+    for (const [link, to] of [
+      ['one.txt', file('elsewhere/one.txt')],
+      ['folder', '../../elsewhere'],
+      ['nothing.txt', file('absent.txt')],
+      ['itself', file('public')],
+    ] as const)
+      fs.symlinkSync(to, file(`public/uploads/${link}`));
+    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    fs.rmSync(file('elsewhere'), { recursive: true });
+    expect(fs.readdirSync(file('a.db.uploads')).sort()).toEqual(['folder', 'one.txt']);
+    for (const it of ['one.txt', 'folder/one.txt'])
+      expect(fs.readFileSync(file(`a.db.uploads/${it}`), 'utf8'), it).toBe('one');
   });
 
   it('root restores for the user whose files were there', { timeout: 60_000 }, async () => {
@@ -351,6 +371,13 @@ describe('backup and restore', () => {
     other.close();
     expect(fs.readdirSync(file('public'))).toEqual(['uploads']);
     expect(fs.readdirSync(file('public/uploads'))).toEqual(['own.txt']);
+  });
+
+  it('a database whose copy cannot take its place is put back', { timeout: 60_000 }, async () => {
+    await makeNote();
+    expect(() => replaceDatabase(file('.tmp/data.db'), file('absent.db'), file('.tmp/aside.db'))).toThrow('ENOENT');
+    expect(countIn('.tmp/data.db')).toBe(1);
+    expect(fs.existsSync(file('.tmp/aside.db'))).toBe(false);
   });
 
   it('the folder of uploads keeps its permissions; a file in its place is refused', { timeout: 60_000 }, async () => {

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { inspect } from '../../src/cli/adopt/adopt.js';
-import { backup } from '../../src/cli/commands/backup.js';
+import { backup } from '../../src/cli/backup/backup.js';
 import { check } from '../../src/cli/commands/check.js';
 import { openProject, type Project } from '../../src/cli/project.js';
 import { start } from '../../src/cli/start.js';

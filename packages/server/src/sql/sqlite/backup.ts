@@ -69,13 +69,24 @@ export const journalOf = (file: string): string | null =>
     .find((it) => (fs.statSync(it, { throwIfNoEntry: false })?.size ?? 0) > 0) ?? null;
 
 /**
- * Takes a database out of use: the journal becomes part of it, and it gets another name. A damaged or missing one leaves its journal,
- * which gets that name too. Returns the files as they are named now. Throws `DatabaseInUse`.
+ * Puts a copy in the place of a database, which becomes whole without its journal and gets another name; a damaged or missing one
+ * leaves its journal, which gets that name too. If the copy cannot take its place, all is as before. Returns the files that were there,
+ * as they are named now. Throws `DatabaseInUse`.
  */
-export const putAside = (file: string, aside: string): readonly string[] => {
+export const replaceDatabase = (file: string, copy: string, aside: string): readonly string[] => {
   if (fs.existsSync(file)) endJournal(file);
   const found = ['', ...journals].filter((suffix) => fs.existsSync(file + suffix));
-  for (const suffix of found) fs.renameSync(file + suffix, aside + suffix);
+  const moved: string[] = [];
+  try {
+    for (const suffix of found) {
+      fs.renameSync(file + suffix, aside + suffix);
+      moved.push(suffix);
+    }
+    fs.renameSync(copy, file);
+  } catch (fault) {
+    for (const suffix of moved) fs.renameSync(aside + suffix, file + suffix);
+    throw fault;
+  }
   return found.map((suffix) => aside + suffix);
 };
 

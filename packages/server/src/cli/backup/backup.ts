@@ -1,0 +1,76 @@
+/** `backup`: a copy of a SQLite file and of the uploads, made while the server runs. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { makeFolder } from '../../folders.js';
+import { newProgress } from '../progress.js';
+import { refuseOtherClient } from '../project.js';
+import { StartFault } from '../start-fault.js';
+import { readSetup } from '../v4project/config.js';
+import { databaseOf, isSqlite, stamp, tell, uploadsBeside, uploadsOf } from './places.js';
+import { dumpCommand } from './postgres.js';
+
+export interface BackupOptions {
+  /** The file to write, which must not exist; null for one named by the time in the project's folder. */
+  readonly out: string | null;
+  /** Copies the folder of uploads too, to one beside the file. */
+  readonly uploads: boolean;
+}
+
+export const backup = async (project: string, { out, uploads }: BackupOptions): Promise<void> => {
+  const dir = path.resolve(project);
+  const { env, v4 } = await readSetup(dir);
+  refuseOtherClient({ dir, v4 });
+  const file = path.resolve(out ?? path.join(dir, `backup-${stamp()}.${isSqlite(env) ? 'db' : 'dump'}`));
+  if (!isSqlite(env)) throw new StartFault(dumpCommand(env, file));
+  const database = databaseOf(dir, env);
+  if (!fs.existsSync(database)) throw new StartFault(`There is no file ${database}.`);
+  for (const it of uploads ? [file, uploadsBeside(file)] : [file])
+    if (fs.existsSync(it)) throw new StartFault(`${it} exists already.`);
+  const { copyDatabase, faultOfDatabase, localUploads } = await import('../../sql/sqlite/backup.js');
+  const part = `${file}.part`;
+  fs.rmSync(part, { force: true });
+  makeFolder(path.dirname(file));
+  const progress = newProgress('copying the database');
+  try {
+    // it holds password hashes and tokens
+    fs.closeSync(fs.openSync(part, 'wx', 0o600));
+    await copyDatabase(database, part, progress.share);
+    progress.end();
+    const fault = faultOfDatabase(part);
+    if (fault !== null) throw new StartFault(`${database} is damaged, and so is its copy: ${fault}`);
+    const missing = uploads ? copyUploads(dir, file, localUploads(part)) : 0;
+    fs.renameSync(part, file);
+    tell(`${file}: ${megabytes(fs.statSync(file).size)}, checked`);
+    if (uploads) tell(`${uploadsBeside(file)}: the uploads`);
+    if (missing > 0)
+      tell(
+        `${missing} uploads of the database have no file in ${uploadsOf(dir)}: they were lost before, or deleted meanwhile`,
+      );
+  } catch (fault) {
+    fs.rmSync(part, { force: true });
+    if (uploads) fs.rmSync(uploadsBeside(file), { recursive: true, force: true });
+    throw fault;
+  } finally {
+    // SQLite may leave them beside a copy that was read
+    for (const suffix of ['-wal', '-shm', '-journal']) fs.rmSync(part + suffix, { force: true });
+  }
+};
+
+/** How many of the URLs have no file. What links lead to is copied: elsewhere they would lead nowhere. */
+const copyUploads = (dir: string, file: string, urls: readonly string[]): number => {
+  const from = uploadsOf(dir);
+  const to = uploadsBeside(file);
+  makeFolder(to);
+  if (fs.existsSync(from))
+    fs.cpSync(from, to, { recursive: true, dereference: true, preserveTimestamps: true, filter: hasEnd });
+  return urls.filter((url) => !fs.existsSync(path.join(to, path.basename(url)))).length;
+};
+
+/** False of links to nothing, and of those to a folder that they are in, which would be copied without end. */
+const hasEnd = (place: string): boolean => {
+  if (!fs.existsSync(place)) return false;
+  const folder = fs.realpathSync(path.dirname(place));
+  return !(folder + path.sep).startsWith(fs.realpathSync(place) + path.sep);
+};
+
+const megabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MB`;

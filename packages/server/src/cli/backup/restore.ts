@@ -1,0 +1,84 @@
+/** `restore`: puts a backup where the project has its database and its uploads. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { makeFolder } from '../../folders.js';
+import { StartFault } from '../start-fault.js';
+import { readSetup } from '../v4project/config.js';
+import { giveTo, ownerOf } from './owners.js';
+import { databaseOf, hasContent, isSqlite, stamp, tell, uploadsBeside, uploadsOf } from './places.js';
+import { restoreCommand } from './postgres.js';
+import { stageUploads } from './uploads.js';
+
+export interface RestoreOptions {
+  /** Puts what is there aside, instead of refusing. */
+  readonly force: boolean;
+}
+
+/** Needs no model: the schema files may be what went wrong. */
+export const restore = async (project: string, given: string, { force }: RestoreOptions): Promise<void> => {
+  const dir = path.resolve(project);
+  const { env } = await readSetup(dir);
+  const file = path.resolve(given);
+  if (!isSqlite(env)) throw new StartFault(restoreCommand(env, file));
+  const { copyBeside, DatabaseInUse, faultOfDatabase, journalOf, replaceDatabase } = await import(
+    '../../sql/sqlite/backup.js'
+  );
+  if (!fs.existsSync(file)) throw new StartFault(`There is no file ${file}.`);
+  const journal = journalOf(file);
+  if (journal !== null)
+    throw new StartFault(
+      `${file} is not whole without ${journal}, and cannot be restored. Make copies with dovetail backup.`,
+    );
+  const fault = faultOfDatabase(file);
+  if (fault !== null) throw new StartFault(`${file} cannot be restored: ${fault}`);
+  const database = databaseOf(dir, env);
+  if (database === file) throw new StartFault(`${file} is the database of the project already.`);
+  const uploads = uploadsOf(dir);
+  const hasUploads = fs.existsSync(uploadsBeside(file));
+  const replaced = [database, ...(hasUploads ? [uploads] : [])].filter(hasContent);
+  if (replaced.length > 0 && !force)
+    throw new StartFault(
+      `${replaced.join(' and ')} would be replaced. With --force what is there is kept under another name.`,
+    );
+  makeFolder(path.dirname(database));
+  const { claimFile } = await import('../../sql/sqlite/claim.js');
+  const claim = claimFile(database);
+  if (!claim) throw new StartFault(`${database} is being served. Stop the server first.`);
+  const suffix = freeSuffix([database, uploads]);
+  const owner = ownerOf(database);
+  try {
+    // all that takes space is written before anything is put aside: the disk may be full
+    const staged = hasUploads ? stageUploads(uploadsBeside(file), uploads, suffix) : null;
+    try {
+      const copy = copyBeside(file, database);
+      try {
+        giveTo(owner, copy);
+        staged?.putInPlace();
+        for (const it of replaceDatabase(database, copy, `${database}.${suffix}`)) tell(`${it}: what was there`);
+      } finally {
+        fs.rmSync(copy, { force: true });
+      }
+    } catch (thrown) {
+      staged?.undo();
+      throw thrown;
+    }
+    tell(`${database}: restored`);
+    if (!staged) return;
+    if (staged.former !== null) tell(`${staged.former}: the uploads that were there`);
+    tell(`${uploads}: restored`);
+  } catch (thrown) {
+    if (thrown instanceof DatabaseInUse) throw new StartFault(`${database} is open in another program. Stop it first.`);
+    throw thrown;
+  } finally {
+    claim.release();
+  }
+};
+
+/** For what is put aside: no other restore of the same second has put anything there. */
+const freeSuffix = (places: readonly string[]): string => {
+  const first = `before-restore-${stamp()}`;
+  const isFree = (suffix: string): boolean => !places.some((it) => fs.existsSync(`${it}.${suffix}`));
+  let suffix = first;
+  for (let i = 2; !isFree(suffix); i++) suffix = `${first}-${i}`;
+  return suffix;
+};
