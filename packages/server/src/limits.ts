@@ -1,6 +1,6 @@
 /**
- * Every bound of the server, with its unit and its reason. The depth of populate is not bounded as such (specification,
- * Limits 1): the length of the URL and the budgets below bound its cost.
+ * Every bound of the server, with its unit and its reason. The depth of populate is not bounded as such: the length of the URL and
+ * the budgets below bound its cost.
  */
 export const limits = {
   /** Bytes of a request URL. Above: 414. Room for some thousand populate levels in dotted form. */

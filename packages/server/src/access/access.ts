@@ -43,8 +43,8 @@ export interface GateOptions {
 }
 
 /**
- * Hidden attributes are hidden from everybody; relations also need `find` on the type they lead to (specification,
- * AC5). Components and media need nothing of their own (AC5).
+ * Hidden attributes are hidden from everybody; relations also need `find` on the type they lead to, components and media need nothing
+ * of their own (AC5).
  */
 export const newGate = (caller: Caller, model: Model, { creatorFieldsOf = null }: GateOptions = {}): Gate => {
   if (caller.rights) return newAdminGate(caller.rights, caller.version, model);

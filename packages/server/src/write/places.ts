@@ -1,4 +1,4 @@
-/** The entry and the components that a body has values of. */
+/** The entry and the components that a body has values of, and the removal of what a body cannot write. */
 import type { EntryType, Model } from '../model/model.js';
 
 type Data = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 /**
- * What becomes of the code and configuration of a v4 project (controllers, routes, policies, lifecycles and the like), file by file, and
- * what is said of it. `find-code` finds the files, and `v4code` loads what runs.
+ * What becomes of each file of the code and configuration of a v4 project (controllers, routes, policies, lifecycles and the like), and
+ * what is said of it. `find-code` finds the files and tells what they are, and `v4code` loads what runs.
  */
 import { enumerated, never } from '../../errors.js';
 import type { Config } from '../config.js';
