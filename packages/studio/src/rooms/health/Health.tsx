@@ -131,7 +131,7 @@ const Server = ({ health: { version, node, mode, startedAt, process, kept } }: {
         [texts.mode, texts.modes[mode]],
         [texts.started, <Instant key="started" value={startedAt} />],
         [texts.running, durationOf(process.uptimeSeconds)],
-        [texts.memory, <ByteSize key="memory" bytes={process.rssBytes} />],
+        [texts.memory, <ByteSize key="memory" bytes={process.memoryBytes} />],
         ...(process.worker ? [[texts.worker, texts.workerOf(process.worker)] as const] : []),
         [texts.keptResponses, <Share key="responses" kept={kept.responses} />],
         [texts.keptEntries, <Share key="entries" kept={kept.entries} />],

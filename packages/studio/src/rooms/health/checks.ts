@@ -15,7 +15,7 @@ export interface Health {
   };
   readonly process: {
     readonly uptimeSeconds: number;
-    readonly rssBytes: number;
+    readonly memoryBytes: number;
     readonly threads?: number;
     readonly connections?: number;
     /** Which of several processes has answered; null if there is one. */
