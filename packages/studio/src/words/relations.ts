@@ -75,6 +75,8 @@ export const relations = {
     added: (title: string, place: number) => `${title} will be at position ${number.format(place)}.`,
     alreadyThere: (title: string, place: number) =>
       `${title} is already in the list, at position ${number.format(place)}.`,
+    chosen: (title: string) => `${title} will be the related entry.`,
+    alreadyChosen: (title: string) => `${title} is already the related entry.`,
     cancelled: 'Move cancelled.',
   },
   body: {

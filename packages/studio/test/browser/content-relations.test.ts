@@ -68,6 +68,7 @@ describe.each(oneDialect)('relations of every kind on %s', (dialect) => {
     await add(about, 'Author', 'Júlio');
     // there is one place
     await about.getByRole('combobox', { name: 'Choose another entry' }).waitFor();
+    await about.getByRole('status').getByText('will be the related entry.').waitFor({ state: 'attached' });
     await add(things, 'Article', 'Slack Water');
     await add(things, 'Author', 'Júlio');
     await things.getByRole('button', { name: /^Move Júlio.* up/ }).click();

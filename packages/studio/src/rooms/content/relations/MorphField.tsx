@@ -84,6 +84,8 @@ export const MorphField = ({
     say(texts.said.removed(titleOf(row)));
     become(rows.filter((it) => it !== row));
   };
+  const addedText = (row: RelatedRow, place: number): string =>
+    isList ? texts.said.added(titleOf(row), place + 1) : texts.said.chosen(titleOf(row));
   const addFiles = (files: readonly MediaFile[]): void => {
     const picked = files.map(({ id, name }) => ({ ...newRow, id, type: FILE_UID, title: name }));
     const fresh = picked.filter((it) => !keys.includes(keyOf(it)));
@@ -91,17 +93,17 @@ export const MorphField = ({
     if (fresh.length === 0 && first) add(first);
     if (fresh.length === 0) return;
     const next = isList ? [...rows, ...fresh] : fresh.slice(-1);
-    say(fresh.map((it) => texts.said.added(titleOf(it), next.indexOf(it) + 1)).join(' '));
+    say(fresh.map((it) => addedText(it, next.indexOf(it))).join(' '));
     become(next);
   };
   const add = (row: RelatedRow): void => {
     const place = rows.findIndex((it) => keyOf(it) === keyOf(row));
     if (place !== -1) {
-      say(texts.said.alreadyThere(titleOf(row), place + 1));
+      say(isList ? texts.said.alreadyThere(titleOf(row), place + 1) : texts.said.alreadyChosen(titleOf(row)));
       return;
     }
     const next = isList ? [...rows, row] : [row];
-    say(texts.said.added(titleOf(row), next.length));
+    say(addedText(row, next.length - 1));
     become(next);
   };
   const target = typeOf(model, uid ?? '');
