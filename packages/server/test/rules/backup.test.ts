@@ -153,22 +153,60 @@ describe('backup and restore', () => {
     expect(await total()).toBe(1);
   });
 
-  it('what links among the uploads lead to is in the backup', { timeout: 60_000 }, async () => {
+  it('a backup has what links lead to within the uploads, and the links that lead elsewhere', {
+    timeout: 60_000,
+  }, async () => {
     await makeNote();
-    fs.mkdirSync(file('elsewhere'));
-    fs.writeFileSync(file('elsewhere/one.txt'), 'one');
+    const uploads = file('public/uploads');
+    for (const it of ['elsewhere', 'public/uploads/own', 'public/uploads/other']) fs.mkdirSync(file(it));
+    for (const it of ['elsewhere/secret.txt', 'public/uploads/own/one.txt', 'public/uploads/other/two.txt'])
+      fs.writeFileSync(file(it), path.basename(it));
     for (const [link, to] of [
-      ['one.txt', file('elsewhere/one.txt')],
-      ['folder', '../../elsewhere'],
-      ['nothing.txt', file('absent.txt')],
-      ['itself', file('public')],
+      ['one.txt', 'own/one.txt'],
+      ['folder', 'own'],
+      ['secret.txt', file('elsewhere/secret.txt')],
+      ['elsewhere', '../../elsewhere'],
+      ['nothing.txt', 'absent.txt'],
+      ['itself', 'itself'],
+      ['own/nothing.txt', 'absent.txt'],
+      ['own/itself', 'itself'],
+      ['around', '.'],
+      ['above', '..'],
+      ['root', '/'],
+      // each leads to the other, without end
+      ['own/other', '../other'],
+      ['other/own', '../own'],
     ] as const)
-      fs.symlinkSync(to, file(`public/uploads/${link}`));
-    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
-    fs.rmSync(file('elsewhere'), { recursive: true });
-    expect(fs.readdirSync(file('a.db.uploads')).sort()).toEqual(['folder', 'one.txt']);
-    for (const it of ['one.txt', 'folder/one.txt'])
-      expect(fs.readFileSync(file(`a.db.uploads/${it}`), 'utf8'), it).toBe('one');
+      fs.symlinkSync(to, path.join(uploads, link));
+    spawnSync('mkfifo', [path.join(uploads, 'pipe')]);
+    const { said } = await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    const found = fs.readdirSync(file('a.db.uploads'), { withFileTypes: true });
+    expect(Object.fromEntries(found.map((it) => [it.name, it.isSymbolicLink()]))).toEqual({
+      own: false,
+      other: false,
+      'one.txt': false,
+      folder: false,
+      'secret.txt': true,
+      elsewhere: true,
+      'nothing.txt': true,
+      itself: true,
+      around: true,
+      above: true,
+      root: true,
+    });
+    for (const it of ['one.txt', 'folder/one.txt', 'other/own/one.txt', 'folder/other/two.txt'])
+      expect(fs.readFileSync(file(`a.db.uploads/${it}`), 'utf8'), it).toBe(path.basename(it));
+    expect(fs.readlinkSync(file('a.db.uploads/own/other/own'))).toBe('../own');
+    expect(said).toContain(`links in ${uploads} lead out of it, or nowhere`);
+
+    await printed(() => restore(dir, file('a.db'), { force: true }));
+    await start();
+    const statusOf = async (name: string): Promise<number> =>
+      (await fetch(new URL(`/uploads/${name}`, served!.url))).status;
+    expect(await statusOf('one.txt')).toBe(200);
+    // as before the backup
+    expect(await statusOf('secret.txt')).toBe(404);
+    expect(await statusOf('elsewhere/secret.txt')).toBe(404);
   });
 
   it('root restores for the user whose files were there', { timeout: 60_000 }, async () => {
@@ -387,6 +425,14 @@ describe('backup and restore', () => {
     fs.chmodSync(file('public/uploads'), 0o770);
     await printed(() => restore(dir, file('a.db'), { force: true }));
     expect(modeOf('public/uploads')).toBe(0o770);
+    fs.renameSync(file('a.db.uploads'), file('kept'));
+    fs.writeFileSync(file('a.db.uploads'), '');
+    fs.rmSync(file('public'), { recursive: true });
+    await expect(restore(dir, file('a.db'), { force: true })).rejects.toThrow('a.db.uploads is not a folder');
+    expect(fs.existsSync(file('public'))).toBe(false);
+    fs.rmSync(file('a.db.uploads'));
+    fs.renameSync(file('kept'), file('a.db.uploads'));
+    fs.mkdirSync(file('public/uploads'), { recursive: true });
     fs.rmSync(file('public/uploads'), { recursive: true });
     fs.writeFileSync(file('public/uploads'), '');
     await expect(restore(dir, file('a.db'), { force: true })).rejects.toThrow('uploads is not a folder');

@@ -38,13 +38,17 @@ export const backup = async (project: string, { out, uploads }: BackupOptions): 
     progress.end();
     const fault = faultOfDatabase(part);
     if (fault !== null) throw new StartFault(`${database} is damaged, and so is its copy: ${fault}`);
-    const missing = uploads ? copyUploads(dir, file, localUploads(part)) : 0;
+    const { missing, links } = uploads ? copyUploads(dir, file, localUploads(part)) : { missing: 0, links: 0 };
     fs.renameSync(part, file);
     tell(`${file}: ${megabytes(fs.statSync(file).size)}, checked`);
     if (uploads) tell(`${uploadsBeside(file)}: the uploads`);
     if (missing > 0)
       tell(
         `${missing} uploads of the database have no file in ${uploadsOf(dir)}: they were lost before, or deleted meanwhile`,
+      );
+    if (links > 0)
+      tell(
+        `${links} links in ${uploadsOf(dir)} lead out of it, or nowhere: the backup has the links, and not what they lead to`,
       );
   } catch (fault) {
     fs.rmSync(part, { force: true });
@@ -56,21 +60,57 @@ export const backup = async (project: string, { out, uploads }: BackupOptions): 
   }
 };
 
-/** How many of the URLs have no file. What links lead to is copied: elsewhere they would lead nowhere. */
-const copyUploads = (dir: string, file: string, urls: readonly string[]): number => {
+interface CopiedUploads {
+  /** How many of the URLs have no file. */
+  readonly missing: number;
+  /** How many links are still links. */
+  readonly links: number;
+}
+
+const copyUploads = (dir: string, file: string, urls: readonly string[]): CopiedUploads => {
   const from = uploadsOf(dir);
   const to = uploadsBeside(file);
+  let links = 0;
+  const filter = (place: string, copy: string): boolean => {
+    const stat = fs.lstatSync(place, { throwIfNoEntry: false });
+    if (!stat?.isSymbolicLink()) return stat !== undefined && (stat.isFile() || stat.isDirectory());
+    if (leadsToUploads(place, from)) return true;
+    fs.symlinkSync(fs.readlinkSync(place), copy);
+    links++;
+    return false;
+  };
   makeFolder(to);
   if (fs.existsSync(from))
-    fs.cpSync(from, to, { recursive: true, dereference: true, preserveTimestamps: true, filter: hasEnd });
-  return urls.filter((url) => !fs.existsSync(path.join(to, path.basename(url)))).length;
+    fs.cpSync(from, to, { recursive: true, dereference: true, preserveTimestamps: true, filter });
+  return { missing: urls.filter((url) => !fs.existsSync(path.join(to, path.basename(url)))).length, links };
 };
 
-/** False of links to nothing, and of those to a folder that they are in, which would be copied without end. */
-const hasEnd = (place: string): boolean => {
-  if (!fs.existsSync(place)) return false;
-  const folder = fs.realpathSync(path.dirname(place));
-  return !(folder + path.sep).startsWith(fs.realpathSync(place) + path.sep);
+/**
+ * Whether what a link leads to is copied. Nothing outside of the uploads is: the server does not show it, but would show a copy.
+ * Nor is a folder that the link is in, which would be copied without end.
+ */
+const leadsToUploads = (link: string, uploads: string): boolean => {
+  const target = placeOf(link);
+  if (target === null || !isWithin(target, uploads)) return false;
+  const stat = fs.statSync(target);
+  return stat.isFile() || (stat.isDirectory() && !foldersOf(link, uploads).some((it) => isWithin(it, target)));
 };
+
+/** Null if a link leads nowhere, or where this user may not look. */
+const placeOf = (link: string): string | null => {
+  try {
+    return fs.realpathSync(link);
+  } catch {
+    return null;
+  }
+};
+
+/** Those that a place is in, up to one of them, by their own names: it may have been reached by other links. */
+const foldersOf = (place: string, top: string): readonly string[] => {
+  const above = path.dirname(place);
+  return [fs.realpathSync(above), ...(above === top ? [] : foldersOf(above, top))];
+};
+
+const isWithin = (place: string, folder: string): boolean => place === folder || place.startsWith(folder + path.sep);
 
 const megabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MB`;

@@ -22,6 +22,7 @@ export const stageUploads = (from: string, uploads: string, suffix: string): Sta
   const present = fs.statSync(uploads, { throwIfNoEntry: false });
   if (present && !present.isDirectory())
     throw new StartFault(`${uploads} is not a folder. Move it away, and restore again.`);
+  if (!fs.statSync(from).isDirectory()) throw new StartFault(`${from} is not a folder, and cannot be restored.`);
   // of a restore that was killed
   fs.rmSync(partOf(uploads), { recursive: true, force: true });
   return present && hasContent(uploads)
@@ -75,8 +76,12 @@ const orUndo = (undo: () => void, work: () => void): void => {
 
 const copyTo = (folder: string, from: string, owner: fs.Stats | null): void => {
   makeFolder(folder);
-  for (const it of fs.readdirSync(from))
-    fs.cpSync(path.join(from, it), path.join(folder, it), { recursive: true, preserveTimestamps: true });
+  for (const it of fs.readdirSync(from, { withFileTypes: true })) {
+    const [place, copy] = [path.join(from, it.name), path.join(folder, it.name)];
+    // `cpSync` refuses one that leads nowhere
+    if (it.isSymbolicLink()) fs.symlinkSync(fs.readlinkSync(place), copy);
+    else fs.cpSync(place, copy, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
+  }
   giveAllTo(owner, folder);
 };
 
