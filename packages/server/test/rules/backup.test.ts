@@ -153,58 +153,35 @@ describe('backup and restore', () => {
     expect(await total()).toBe(1);
   });
 
-  it('a backup has what links lead to within the uploads, and the links that lead elsewhere', {
-    timeout: 60_000,
-  }, async () => {
+  it('links among the uploads stay as they are, wherever they lead', { timeout: 60_000 }, async () => {
     await makeNote();
     const uploads = file('public/uploads');
     for (const it of ['elsewhere', 'public/uploads/own', 'public/uploads/other']) fs.mkdirSync(file(it));
-    for (const it of ['elsewhere/secret.txt', 'public/uploads/own/one.txt', 'public/uploads/other/two.txt'])
-      fs.writeFileSync(file(it), path.basename(it));
-    for (const [link, to] of [
-      ['one.txt', 'own/one.txt'],
-      ['folder', 'own'],
-      ['secret.txt', file('elsewhere/secret.txt')],
-      ['elsewhere', '../../elsewhere'],
-      ['nothing.txt', 'absent.txt'],
-      ['itself', 'itself'],
-      ['own/nothing.txt', 'absent.txt'],
-      ['own/itself', 'itself'],
-      ['around', '.'],
-      ['above', '..'],
-      ['root', '/'],
+    for (const it of ['elsewhere/secret.txt', 'public/uploads/own/one.txt']) fs.writeFileSync(file(it), 'text');
+    const links = {
+      'one.txt': 'own/one.txt',
+      'secret.txt': file('elsewhere/secret.txt'),
+      elsewhere: '../../elsewhere',
+      'nothing.txt': 'absent.txt',
+      itself: 'itself',
+      around: '.',
+      root: '/',
+      'own/nothing.txt': 'absent.txt',
       // each leads to the other, without end
-      ['own/other', '../other'],
-      ['other/own', '../own'],
-    ] as const)
-      fs.symlinkSync(to, path.join(uploads, link));
-    spawnSync('mkfifo', [path.join(uploads, 'pipe')]);
-    const { said } = await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
-    const found = fs.readdirSync(file('a.db.uploads'), { withFileTypes: true });
-    expect(Object.fromEntries(found.map((it) => [it.name, it.isSymbolicLink()]))).toEqual({
-      own: false,
-      other: false,
-      'one.txt': false,
-      folder: false,
-      'secret.txt': true,
-      elsewhere: true,
-      'nothing.txt': true,
-      itself: true,
-      around: true,
-      above: true,
-      root: true,
-    });
-    for (const it of ['one.txt', 'folder/one.txt', 'other/own/one.txt', 'folder/other/two.txt'])
-      expect(fs.readFileSync(file(`a.db.uploads/${it}`), 'utf8'), it).toBe(path.basename(it));
-    expect(fs.readlinkSync(file('a.db.uploads/own/other/own'))).toBe('../own');
-    expect(said).toContain(`links in ${uploads} lead out of it, or nowhere`);
-
+      'own/other': '../other',
+      'other/own': '../own',
+    };
+    for (const [link, to] of Object.entries(links)) fs.symlinkSync(to, path.join(uploads, link));
+    expect(spawnSync('mkfifo', [path.join(uploads, 'pipe')]).status).toBe(0);
+    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    fs.rmSync(uploads, { recursive: true });
     await printed(() => restore(dir, file('a.db'), { force: true }));
     await start();
+    for (const [link, to] of Object.entries(links)) expect(fs.readlinkSync(path.join(uploads, link)), link).toBe(to);
+    expect(fs.existsSync(path.join(uploads, 'pipe'))).toBe(false);
     const statusOf = async (name: string): Promise<number> =>
       (await fetch(new URL(`/uploads/${name}`, served!.url))).status;
     expect(await statusOf('one.txt')).toBe(200);
-    // as before the backup
     expect(await statusOf('secret.txt')).toBe(404);
     expect(await statusOf('elsewhere/secret.txt')).toBe(404);
   });

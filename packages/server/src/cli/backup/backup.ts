@@ -38,17 +38,13 @@ export const backup = async (project: string, { out, uploads }: BackupOptions): 
     progress.end();
     const fault = faultOfDatabase(part);
     if (fault !== null) throw new StartFault(`${database} is damaged, and so is its copy: ${fault}`);
-    const { missing, links } = uploads ? copyUploads(dir, file, localUploads(part)) : { missing: 0, links: 0 };
+    const missing = uploads ? copyUploads(dir, file, localUploads(part)) : 0;
     fs.renameSync(part, file);
     tell(`${file}: ${megabytes(fs.statSync(file).size)}, checked`);
     if (uploads) tell(`${uploadsBeside(file)}: the uploads`);
     if (missing > 0)
       tell(
         `${missing} uploads of the database have no file in ${uploadsOf(dir)}: they were lost before, or deleted meanwhile`,
-      );
-    if (links > 0)
-      tell(
-        `${links} links in ${uploadsOf(dir)} lead out of it, or nowhere: the backup has the links, and not what they lead to`,
       );
   } catch (fault) {
     fs.rmSync(part, { force: true });
@@ -60,57 +56,20 @@ export const backup = async (project: string, { out, uploads }: BackupOptions): 
   }
 };
 
-interface CopiedUploads {
-  /** How many of the URLs have no file. */
-  readonly missing: number;
-  /** How many links are still links. */
-  readonly links: number;
-}
-
-const copyUploads = (dir: string, file: string, urls: readonly string[]): CopiedUploads => {
+/** How many of the URLs have no file. Links stay as they are: the server shows nothing that they lead to outside of the folder, and would show a copy of it. */
+const copyUploads = (dir: string, file: string, urls: readonly string[]): number => {
   const from = uploadsOf(dir);
   const to = uploadsBeside(file);
-  let links = 0;
-  const filter = (place: string, copy: string): boolean => {
-    const stat = fs.lstatSync(place, { throwIfNoEntry: false });
-    if (!stat?.isSymbolicLink()) return stat !== undefined && (stat.isFile() || stat.isDirectory());
-    if (leadsToUploads(place, from)) return true;
-    fs.symlinkSync(fs.readlinkSync(place), copy);
-    links++;
-    return false;
-  };
   makeFolder(to);
   if (fs.existsSync(from))
-    fs.cpSync(from, to, { recursive: true, dereference: true, preserveTimestamps: true, filter });
-  return { missing: urls.filter((url) => !fs.existsSync(path.join(to, path.basename(url)))).length, links };
+    fs.cpSync(from, to, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true, filter: isKept });
+  return urls.filter((url) => !fs.existsSync(path.join(to, path.basename(url)))).length;
 };
 
-/**
- * Whether what a link leads to is copied. Nothing outside of the uploads is: the server does not show it, but would show a copy.
- * Nor is a folder that the link is in, which would be copied without end.
- */
-const leadsToUploads = (link: string, uploads: string): boolean => {
-  const target = placeOf(link);
-  if (target === null || !isWithin(target, uploads)) return false;
-  const stat = fs.statSync(target);
-  return stat.isFile() || (stat.isDirectory() && !foldersOf(link, uploads).some((it) => isWithin(it, target)));
+/** Not pipes and sockets, nor what was deleted meanwhile. */
+const isKept = (place: string): boolean => {
+  const stat = fs.lstatSync(place, { throwIfNoEntry: false });
+  return stat !== undefined && (stat.isFile() || stat.isDirectory() || stat.isSymbolicLink());
 };
-
-/** Null if a link leads nowhere, or where this user may not look. */
-const placeOf = (link: string): string | null => {
-  try {
-    return fs.realpathSync(link);
-  } catch {
-    return null;
-  }
-};
-
-/** Those that a place is in, up to one of them, by their own names: it may have been reached by other links. */
-const foldersOf = (place: string, top: string): readonly string[] => {
-  const above = path.dirname(place);
-  return [fs.realpathSync(above), ...(above === top ? [] : foldersOf(above, top))];
-};
-
-const isWithin = (place: string, folder: string): boolean => place === folder || place.startsWith(folder + path.sep);
 
 const megabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MB`;
