@@ -46,6 +46,7 @@ describe.each(dialects)('SU4 on %s', (dialect) => {
   };
 
   it('SU4 it has versions, sizes and checks', async () => {
+    const before = process.memoryUsage.rss();
     const found = await health();
     expect(found).toMatchObject({
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
@@ -58,7 +59,9 @@ describe.each(dialects)('SU4 on %s', (dialect) => {
     });
     expect(found.database.bytes).toBeGreaterThan(10_000);
     expect(found.process['memoryBytes']).toBeGreaterThan(1_000_000);
-    expect(found.process['memoryBytes']).toBeLessThanOrEqual(process.memoryUsage.rss());
+    // of this process; other systems tell only all of it. Node's own binary is a mapped file of more than 20 MB
+    const bound = Math.max(before, process.memoryUsage.rss()) - 20_000_000;
+    if (process.platform === 'linux') expect(found.process['memoryBytes']).toBeLessThan(bound);
     expect(found.checks.map((it) => [it.name, it.status])).toEqual([
       ['database', 'ok'],
       ['uploads', 'ok'],

@@ -56,7 +56,7 @@ export const backup = async (project: string, { out, uploads }: BackupOptions): 
   }
 };
 
-/** How many of the URLs have no file. Links stay as they are: the server shows nothing that they lead to outside of the folder, and would show a copy of it. */
+/** How many of the URLs have no file. Links stay links: what they lead to outside of the folder is not served, but a copy of it would be. */
 const copyUploads = (dir: string, file: string, urls: readonly string[]): number => {
   const from = uploadsOf(dir);
   const to = uploadsBeside(file);

@@ -1,4 +1,4 @@
-/** Where a project has its database and its uploads, and where a backup has them. */
+/** Where a project has its database and its uploads, where a backup has them, and how both commands name and report these places. */
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Environment } from '../config.js';
