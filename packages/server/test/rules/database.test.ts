@@ -8,12 +8,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { prepareData } from '../../src/cli/bootstrap.js';
 import { storedProject } from '../../src/cli/layout.js';
 import { compareDatabase, openProject, type Project } from '../../src/cli/project.js';
+import { newServer } from '../../src/http/server.js';
 import type { Model } from '../../src/model/model.js';
 import { foreignTables, tablesOf } from '../../src/model/storage.js';
 import { type Db, type DialectName, readRows } from '../../src/sql/dialect.js';
+import { openPostgres } from '../../src/sql/postgres/open.js';
 import { applyAdditions, planAdditions, readCatalog } from '../../src/sql/schema.js';
 import { newDatabase, type TestDatabase } from '../world/databases.js';
-import { newTestServer } from '../world/server.js';
+import { injectInto } from '../world/inject.js';
+import { newTestDeps, newTestServer } from '../world/server.js';
+import { newSmallWorld } from '../world/small.js';
 import { dialects, type Entry, type Envelope, newWorld, projectDir, type World } from '../world/world.js';
 
 const run = (db: Db, ...texts: readonly string[]): Promise<void> =>
@@ -427,5 +431,52 @@ describe.each(dialects)('an older database on %s', (dialect) => {
     const bad = { sql: 'create table first_of_two (id integer)', params: [], ids: [] };
     await expect(applyAdditions([good, bad], db)).rejects.toThrow();
     expect((await readCatalog(db)).tables.has('first_of_two')).toBe(false);
+  });
+});
+
+describe.runIf(dialects.includes('postgres'))('sequences of PostgreSQL', () => {
+  const page = {
+    types: { page: { attributes: { parts: { type: 'component', component: 'page.part', repeatable: true } } } },
+    components: { 'page.part': { text: { type: 'string' } } },
+  };
+
+  it('ST1: new ids are those of the sequence that a table owns, whatever its name, and of the one that takes its place', async () => {
+    const world = await newSmallWorld('postgres', page);
+    const { db } = world;
+    await run(
+      db,
+      'alter sequence components_page_parts_id_seq rename to ids_of_parts',
+      'create sequence components_page_parts_id_seq start with 100',
+      'alter sequence ids_of_parts restart with 500',
+    );
+    const reopened = await openPostgres(world.env['DATABASE_URL']!);
+    const deps = newTestDeps(reopened, world.model, {}, undefined, { mode: 'open' });
+    const server = await newServer(deps);
+    const idsOf = async (...texts: readonly string[]): Promise<readonly number[]> => {
+      const { payload } = await injectInto(server, {
+        method: 'POST',
+        url: '/api/pages?populate=*',
+        headers: { 'content-type': 'application/json' },
+        payload: JSON.stringify({ data: { parts: texts.map((text) => ({ text })) } }),
+      });
+      const { data } = JSON.parse(payload) as Envelope<Entry>;
+      return (data.attributes['parts'] as readonly { readonly id: number }[]).map(({ id }) => id);
+    };
+    try {
+      expect(await idsOf('a', 'b')).toEqual([500, 501]);
+      await run(
+        db,
+        'alter table components_page_parts alter column id drop default',
+        'drop sequence ids_of_parts',
+        'create sequence ids_of_parts start with 900 owned by components_page_parts.id',
+        "alter table components_page_parts alter column id set default nextval('ids_of_parts')",
+      );
+      expect(await idsOf('c')).toEqual([900]);
+    } finally {
+      await deps.site.notifier.stop();
+      await server.close();
+      await reopened.close();
+      await world.close();
+    }
   });
 });

@@ -85,6 +85,11 @@ const renameTable: SchemaDialect['renameTable'] = (from, to) => {
 /** Bytes of a table's name that leave room for the suffix of its sequence. */
 const LONGEST_NAMED = 56;
 
+/** The table and the sequence of its ids, by a name that needs no search path. */
+export const idSequencesStatement = fixedStatement(
+  `select t.relname, format('%I.%I', n.nspname, s.relname) from pg_class t join pg_attribute a on a.attrelid = t.oid and a.attname = 'id' and not a.attisdropped join pg_depend d on d.refclassid = 'pg_class'::regclass and d.refobjid = t.oid and d.refobjsubid = a.attnum and d.classid = 'pg_class'::regclass and d.deptype in ('a', 'i') join pg_class s on s.oid = d.objid and s.relkind = 'S' join pg_namespace n on n.oid = s.relnamespace where t.relkind in ('r', 'p') and t.relnamespace = current_schema()::regnamespace`,
+);
+
 export const postgresSchema: SchemaDialect = {
   builder: postgresBuilder.schema,
   columns: fixedStatement(

@@ -242,8 +242,14 @@ const compile: Dialect['compile'] = (query) => compileWith(postgresBuilder, quer
 
 export const postgresBinding: Binding = { idsText: (ids) => `{${ids.join(',')}}`, param: textOf };
 
-/** @param collation a Unicode-aware one for `lower`, because the database's own may be C; null: the database's own. */
-export const postgresDialect = (collation: string | null): Dialect => ({
+/** Takes 30 µs. */
+const serialSequence = (table: string): Sql => sql`pg_get_serial_sequence(${sql.lit(`"${table}"`)}, 'id')`;
+
+/**
+ * @param collation a Unicode-aware one for `lower`, because the database's own may be C; null: the database's own.
+ * @param idSequences by table (`idSequencesStatement`); for a table that is not among them the server looks it up for each id.
+ */
+export const postgresDialect = (collation: string | null, idSequences: ReadonlyMap<string, string>): Dialect => ({
   name: 'postgres',
   columnTypes: postgresColumnTypes,
   schema: postgresSchema,
@@ -284,11 +290,15 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   likely: (condition) => condition,
   rowsBelow: (max) => sql` limit ${sql.lit(max)}`,
   stillRunning: null,
-  newIds: (table) =>
-    sql`(select nextval(pg_get_serial_sequence(${sql.lit(`"${table}"`)}, 'id'))::int4 as id from unnest(${idsParameter()}::int4[]))`,
+  newIds: (table) => {
+    const known = idSequences.get(postgresSchema.storedName(table));
+    // a constant, which the server resolves as it prepares the statement, and anew when the sequence is replaced
+    const sequence = known === undefined ? serialSequence(table) : sql`${sql.lit(known)}::regclass`;
+    return sql`(select nextval(${sequence})::int4 as id from unnest(${idsParameter()}::int4[]))`;
+  },
   continueIds: (table) =>
     compile(
-      sql`select setval(pg_get_serial_sequence(${sql.lit(`"${table}"`)}, 'id'), greatest((select coalesce(max(id), 1) from ${sql.table(table)}), nextval(pg_get_serial_sequence(${sql.lit(`"${table}"`)}, 'id')))) where exists (select 1 from ${sql.table(table)})`,
+      sql`select setval(${serialSequence(table)}, greatest((select coalesce(max(id), 1) from ${sql.table(table)}), nextval(${serialSequence(table)}))) where exists (select 1 from ${sql.table(table)})`,
     ),
   lock: (names, shared = []) => {
     const own = new Set(names);

@@ -40,7 +40,7 @@ const CONNECT_MS = 10_000;
 const LOCK_MS = 5000;
 
 const frozen = (client: Client, place: string): FrozenDb => ({
-  dialect: postgresDialect(null),
+  dialect: postgresDialect(null, new Map()),
   place,
   journalMode: null,
   inspection: postgresInspection,

@@ -3,8 +3,9 @@ import { setTimeout } from 'node:timers/promises';
 import { atMost } from '../../concurrency.js';
 import { limits } from '../../limits.js';
 import { fixedStatement } from '../compile.js';
-import type { Db, ReadProgram, Rows, Statement, Tx } from '../dialect.js';
+import { type Db, type ReadProgram, type Rows, readRows, type Statement, type Tx } from '../dialect.js';
 import { readAddress, type Tls } from './address.js';
+import { idSequencesStatement } from './catalog.js';
 import { newCommits } from './commits.js';
 import { type Connection, statementsSent } from './connection.js';
 import { postgresDialect } from './dialect.js';
@@ -147,7 +148,8 @@ export const openPostgres = async (
 
   try {
     const [[collation] = []] = await alone(collationStatement);
-    const dialect = postgresDialect(collation === undefined ? null : String(collation));
+    const sequences = (await read(readRows(idSequencesStatement))) as [string, string][];
+    const dialect = postgresDialect(collation === undefined ? null : String(collation), new Map(sequences));
     return {
       dialect,
       place: address.place,
