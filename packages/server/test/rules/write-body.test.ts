@@ -1,6 +1,7 @@
 /** RQ1, RQ17, BO1, BO14, BO3, BO17, RQ4: write requests, their bodies and responses; If-Match. */
 import { describe, expect, it } from 'vitest';
 import { dialects, type Entry, idsOf, said, useRelationsWorld } from '../world/relations/world.js';
+import { newSmallWorld, relation } from '../world/small.js';
 
 const json = { 'content-type': 'application/json' };
 
@@ -439,5 +440,37 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
     expect((await world.refused('PUT', `/api/shelves/${shelf}`, { data: { manyMany: { foo: [1] } } })).status).toBe(
       400,
     );
+  });
+});
+
+describe.each(dialects)('attributes named like what the server adds, on %s', (dialect) => {
+  it('BO2: a type without drafts and locales may have its own publishedAt and localizations', async () => {
+    const attributes = {
+      publishedAt: { type: 'datetime' },
+      locale: { type: 'string' },
+      localizations: relation('manyToMany', 'note'),
+    };
+    const world = await newSmallWorld(dialect, { types: { note: { attributes } } });
+    const send = async (method: string, url: string, data: Readonly<Record<string, unknown>>): Promise<unknown> => {
+      const answer = await world.send(method, `${url}?fields[]=publishedAt&fields[]=locale&populate=localizations`, {
+        data,
+      });
+      const { data: entry } = answer.body as { data: Entry };
+      const { localizations: _links, ...own } = entry.attributes;
+      return [entry.id, own, idsOf(entry, 'localizations')];
+    };
+    try {
+      const first = { publishedAt: '2024-02-01T10:00:00.000Z', locale: 'nb' };
+      expect(await send('POST', '/api/notes', first)).toEqual([1, first, []]);
+      const second = { publishedAt: null, locale: 'nn' };
+      expect(await send('POST', '/api/notes', { ...second, localizations: [1] })).toEqual([2, second, [1]]);
+      expect(await send('PUT', '/api/notes/2', { ...first, localizations: { connect: [2] } })).toEqual([
+        2,
+        first,
+        [1, 2],
+      ]);
+    } finally {
+      await world.close();
+    }
   });
 });
