@@ -10,6 +10,7 @@ import {
   DOCUMENT_ID,
   type EntryType,
   hasDocumentId,
+  isWritable,
   type LinkAttribute,
   type Model,
   type MorphAttribute,
@@ -226,14 +227,13 @@ const newParser = (
       if (place.depth === 0 && isServerKey(type, attribute.name)) continue;
       const at = [...path, attribute.name];
       const given = Object.hasOwn(data, attribute.name) ? data[attribute.name] : undefined;
-      if (given === undefined) {
+      if (given === undefined || !(isWritable(attribute) || isOfCode)) {
         absent(attribute, at, place, change.values);
         continue;
       }
       switch (attribute.kind) {
         case 'scalar':
-          if (attribute.rules.writable || isOfCode) change.values.push(...scalar(attribute, given, at, place));
-          else absent(attribute, at, place, change.values);
+          change.values.push(...scalar(attribute, given, at, place));
           break;
         case 'link':
           change.links.push(...link(type, attribute, given, at, place));

@@ -1,5 +1,6 @@
 /** RQ1, RQ17, BO1, BO14, BO3, BO17, RQ4: write requests, their bodies and responses; If-Match. */
 import { describe, expect, it } from 'vitest';
+import { form, newMediaWorld } from '../world/media.js';
 import { dialects, type Entry, idsOf, said, useRelationsWorld } from '../world/relations/world.js';
 import { newSmallWorld, relation } from '../world/small.js';
 
@@ -469,6 +470,64 @@ describe.each(dialects)('attributes named like what the server adds, on %s', (di
         first,
         [1, 2],
       ]);
+    } finally {
+      await world.close();
+    }
+  });
+});
+
+describe.each(dialects)('what requests cannot write, on %s', (dialect) => {
+  it('BO4: relations, media, components and zones with writable false are ignored, and not required', async () => {
+    const closed = { writable: false, required: true };
+    const attributes = {
+      title: { type: 'string' },
+      owner: relation('manyToOne', 'note', { inversedBy: 'owned', ...closed }),
+      owned: relation('oneToMany', 'note', { mappedBy: 'owner' }),
+      about: { type: 'relation', relation: 'morphToOne', ...closed },
+      cover: { type: 'media', ...closed },
+      card: { type: 'component', component: 'parts.card', ...closed },
+      cards: { type: 'component', component: 'parts.card', repeatable: true, ...closed },
+      zone: { type: 'dynamiczone', components: ['parts.card'], ...closed },
+    };
+    const project = { types: { note: { attributes } }, components: { 'parts.card': { picture: { type: 'media' } } } };
+    const world = await newMediaWorld(dialect, { project });
+    try {
+      const file = await world.stored('text', 'a.txt');
+      const cover = { cover: file.id };
+      const forged = {
+        owner: 1,
+        about: { id: 1, __type: 'api::note.note' },
+        ...cover,
+        card: {},
+        cards: [{}],
+        zone: [{ __component: 'parts.card' }],
+      };
+      const empty = { owner: { data: null }, about: null, cover: { data: null }, card: null, cards: [], zone: [] };
+      for (const [method, url] of [
+        ['POST', '/api/notes'],
+        ['PUT', '/api/notes/1'],
+      ] as const) {
+        const answer = await world.send(method, `${url}?populate=*`, { data: { title: method, ...forged } });
+        expect(answer).toMatchObject({
+          status: 200,
+          body: { data: { id: 1, attributes: { title: method, ...empty } } },
+        });
+      }
+      // the other side of the relation can be written
+      const answer = await world.send('PUT', '/api/notes/1?populate[owner][fields]=id', { data: { owned: [1] } });
+      expect(answer).toMatchObject({ status: 200, body: { data: { attributes: { owner: { data: { id: 1 } } } } } });
+      const asText = { data: JSON.stringify(forged) };
+      for (const name of ['files.cover', 'files.card.picture'])
+        expect(await world.send('PUT', '/api/notes/1', form([[name, 'text', 'b.txt']], asText))).toMatchObject({
+          status: 400,
+          body: { error: { message: expect.stringMatching(/cannot be stored: requests cannot write "c[a-z]+"$/) } },
+        });
+      const place = { ref: 'api::note.note', refId: '1', field: 'cover' };
+      expect(await world.upload('text', 'c.txt', place)).toMatchObject({
+        status: 400,
+        body: { error: { message: 'field: cannot be written' } },
+      });
+      expect(await world.rows()).toEqual(['a.txt']);
     } finally {
       await world.close();
     }
