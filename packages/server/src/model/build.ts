@@ -62,7 +62,7 @@ const buildType = (draft: Draft, context: BuildContext, privateAttributes: reado
     if (built) attributes.set(name, built);
   }
   for (const it of systemAttributes(draft))
-    attributes.set(it.name, it.kind === 'scalar' ? { ...it, hidden: secret.has(it.name) } : it);
+    attributes.set(it.name, { ...it, hidden: it.hidden || secret.has(it.name) });
   return {
     uid: draft.uid,
     kind: draft.kind,
