@@ -1,5 +1,5 @@
 /** What a body may and must have, as TypeScript and OpenAPI describe it. Writes decide it in `write/change.ts`. */
-import type { Attribute } from '../model/model.js';
+import { type Attribute, type EntryType, isWritable } from '../model/model.js';
 
 /** A new entry must have a value for it (BO6, BO7). */
 export const isNeeded = (attribute: Attribute): boolean => {
@@ -9,7 +9,5 @@ export const isNeeded = (attribute: Attribute): boolean => {
 };
 
 /** The server sets it itself (BO4). */
-export const isOfServer = (attribute: Attribute): boolean => {
-  if (attribute.kind === 'scalar') return !attribute.rules.writable;
-  return attribute.kind === 'link' && (attribute.source === 'creator' || attribute.name === 'localizations');
-};
+export const isOfServer = ({ localized }: EntryType, attribute: Attribute): boolean =>
+  !isWritable(attribute) || (localized && attribute.name === 'localizations');

@@ -187,7 +187,7 @@ const mayWriteBy = (
   attribute: Attribute,
   { gate }: Pick<DocumentedModel, 'gate'>,
 ): boolean =>
-  !isOfServer(attribute) &&
+  !isOfServer(type, attribute) &&
   (writtenAttributes[type.uid]?.includes(attribute.name) ?? true) &&
   gate.allows(type, attribute, 'write') &&
   (gate.changes?.hasField(action, type, attribute) ?? true);

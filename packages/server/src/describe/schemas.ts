@@ -220,7 +220,7 @@ export const newSchemas = (model: Model, gate: Gate, format: EntryFormat = 'v4')
   };
 
   const written = (type: EntryType): Record<string, JsonSchema> => {
-    const attributes = allowed(type, 'write').filter((it) => !isOfServer(it));
+    const attributes = allowed(type, 'write').filter((it) => !isOfServer(type, it));
     const byName = attributes.map(
       (it) => [it.name, it.kind === 'scalar' ? writtenScalar(it) : writtenNested(it)] as const,
     );

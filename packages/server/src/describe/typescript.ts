@@ -99,7 +99,7 @@ const interfaceOf = (type: EntryType, names: ReadonlyMap<Uid, string>): string =
       secret.map((it) => `${quoted(it.name)}: ${typeText(it)};`),
     ),
     `  required: ${union(attributes.filter(isNeeded))};`,
-    `  system: ${union(attributes.filter(isOfServer))};`,
+    `  system: ${union(attributes.filter((it) => isOfServer(type, it)))};`,
     `  dates: ${union(scalars.filter((it) => dateTypes.has(it.type)))};`,
     `  drafts: ${type.draftAndPublish};`,
     `  localized: ${type.localized};`,

@@ -1,6 +1,13 @@
 /** The files of a form that are stored with an entry: `files.cover`, `files.cards.1.picture`, `files.blocks[0].image`. */
 import { hintAt, issue, refuse } from '../errors.js';
-import { type EntryType, type LinkAttribute, type Model, type PartAttribute, typeLabel } from '../model/model.js';
+import {
+  type EntryType,
+  isWritable,
+  type LinkAttribute,
+  type Model,
+  type PartAttribute,
+  typeLabel,
+} from '../model/model.js';
 import { AddedFiles } from '../write/change.js';
 import type { Data } from '../write/request.js';
 import type { Session } from '../write/session.js';
@@ -91,11 +98,12 @@ const placeOf = (name: string, data: Data, type: EntryType, model: Model): Place
   for (let at = 0; ; at++) {
     const key = path[at]!;
     const attribute = owner.type.attributes.get(key);
+    if (attribute && !isWritable(attribute)) return refuseName(`requests cannot write "${key}"`);
     if (attribute?.kind === 'link' && attribute.source === 'media')
       return at === path.length - 1 ? { path, attribute } : refuseName(`the name ends with "${key}"`);
     if (attribute?.kind !== 'part' || at === path.length - 1) {
       const media = [...owner.type.attributes.values()].filter((it) => it.kind === 'link' && it.source === 'media');
-      const names = media.filter((it) => !it.hidden).map((it) => it.name);
+      const names = media.filter((it) => !it.hidden && isWritable(it)).map((it) => it.name);
       return refuse(issue('form.no-media', [], { name, key, type: typeLabel(owner.type), ...hintAt(key, names) }));
     }
     let value = Object.hasOwn(owner.data, key) ? owner.data[key] : undefined;

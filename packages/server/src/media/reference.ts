@@ -3,7 +3,14 @@ import { sql } from 'kysely';
 import type { Caller } from '../access/access.js';
 import { issue, refuse } from '../errors.js';
 import { limits } from '../limits.js';
-import type { EntryType, LinkAttribute, Model, PartAttribute, Uid } from '../model/model.js';
+import {
+  type EntryType,
+  isWritable,
+  type LinkAttribute,
+  type Model,
+  type PartAttribute,
+  type Uid,
+} from '../model/model.js';
 import type { Dialect, Sql, Tx } from '../sql/dialect.js';
 import { AddedFiles } from '../write/change.js';
 import { siblingsLock } from '../write/locales.js';
@@ -43,6 +50,7 @@ export const readReference = ({ fields }: Form, { types }: Model, rights: Update
   const attribute = type.attributes.get(field);
   if (attribute?.kind !== 'link' || attribute.source !== 'media')
     return refuse(issue('media.reference', ['field'], { what: 'is not a media attribute of that type' }));
+  if (!isWritable(attribute)) return refuse(issue('media.reference', ['field'], { what: 'cannot be written' }));
   const id = /^[1-9]\d{0,9}$/.test(refId) ? Number(refId) : Number.NaN;
   return id <= limits.integerMax ? { type, id, attribute } : noEntry();
 };

@@ -62,7 +62,7 @@ const buildType = (draft: Draft, context: BuildContext, privateAttributes: reado
     if (built) attributes.set(name, built);
   }
   for (const it of systemAttributes(draft))
-    attributes.set(it.name, it.kind === 'scalar' ? { ...it, hidden: secret.has(it.name) } : it);
+    attributes.set(it.name, { ...it, hidden: it.hidden || secret.has(it.name) });
   return {
     uid: draft.uid,
     kind: draft.kind,
@@ -136,6 +136,7 @@ const buildAttribute = (
         shape: declared.shape,
         hidden,
         required: declared.required,
+        writable: declared.writable,
         path: morphPath(draft, name, declared),
       };
     case 'morphInverse':
@@ -164,6 +165,7 @@ const buildMedia = (draft: Draft, name: string, declared: DeclaredMedia, hidden:
   target: FILE_UID,
   hidden,
   required: declared.required,
+  writable: declared.writable,
   path: mediaPath(draft.uid, name),
   allowedTypes: declared.allowedTypes,
 });
@@ -182,7 +184,7 @@ const inverseOfMorph = {
 const buildMorphInverse = (
   draft: Draft,
   name: string,
-  { target, morphBy, shape, required }: DeclaredMorphInverse,
+  { target, morphBy, shape, required, writable }: DeclaredMorphInverse,
   hidden: boolean,
   { drafts }: BuildContext,
 ): LinkAttribute | null => {
@@ -190,7 +192,7 @@ const buildMorphInverse = (
   const declared = holder?.attributes.get(morphBy);
   if (!holder || declared?.kind !== 'morph') return null;
   const path = morphInversePath(morphPath(holder, morphBy, declared), draft.uid, name);
-  return { ...inverseOfMorph, name, source: 'morph', shape, target, hidden, required, path };
+  return { ...inverseOfMorph, name, source: 'morph', shape, target, hidden, required, writable, path };
 };
 
 const morphPath = (draft: Draft, name: string, { shape }: DeclaredMorph): MorphAttribute['path'] =>
@@ -199,13 +201,14 @@ const morphPath = (draft: Draft, name: string, { shape }: DeclaredMorph): MorphA
 const partOf = (
   draft: Draft,
   name: string,
-  { required }: DeclaredAttribute,
+  { required, writable }: DeclaredAttribute,
   hidden: boolean,
-): Pick<PartAttribute, 'kind' | 'name' | 'hidden' | 'required' | 'path'> => ({
+): Pick<PartAttribute, 'kind' | 'name' | 'hidden' | 'required' | 'writable' | 'path'> => ({
   kind: 'part',
   name,
   hidden,
   required,
+  writable,
   path: partPath(draft.table, name),
 });
 
@@ -219,7 +222,7 @@ const buildRelation = (
   const target = drafts.get(declared.target);
   const kept = keeperOf(draft, name);
   if (!target || !kept) return null;
-  const { relation, required, inversedBy } = declared;
+  const { relation, required, writable, inversedBy } = declared;
   const common = {
     kind: 'link',
     name,
@@ -229,6 +232,7 @@ const buildRelation = (
     target: target.uid,
     hidden,
     required,
+    writable,
     allowedTypes: [],
   } as const;
   const { keeper, side } = kept;

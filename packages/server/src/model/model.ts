@@ -61,6 +61,7 @@ export interface LinkAttribute {
   readonly target: Uid;
   readonly hidden: boolean;
   readonly required: boolean;
+  readonly writable: boolean;
   readonly path: LinkPath;
   /** The owner side names `inversedBy` or stands alone; the inverse side names `mappedBy`. */
   readonly side: 'owner' | 'inverse';
@@ -79,6 +80,7 @@ export interface PartAttribute {
   readonly components: readonly Uid[];
   readonly hidden: boolean;
   readonly required: boolean;
+  readonly writable: boolean;
   readonly min: number | null;
   readonly max: number | null;
   readonly path: LinkPath;
@@ -91,6 +93,7 @@ export interface MorphAttribute {
   readonly shape: 'one' | 'many';
   readonly hidden: boolean;
   readonly required: boolean;
+  readonly writable: boolean;
   readonly path: LinkPath & { readonly typeColumn: string };
 }
 
@@ -166,6 +169,10 @@ export const typeKeyOf = (attribute: NestedAttribute): '__component' | '__type' 
   attribute.kind === 'morph' ? '__type' : attribute.shape === 'zone' ? '__component' : null;
 
 export const isHidden = (attribute: Attribute): boolean => attribute.hidden;
+
+/** Whether requests can write it, and not only code (BO4). */
+export const isWritable = (attribute: Attribute): boolean =>
+  attribute.kind === 'scalar' ? attribute.rules.writable : attribute.writable;
 
 /** The scalar attributes that a plain read shows (F2), in schema order. */
 export const defaultFields = (type: EntryType): readonly ScalarAttribute[] =>

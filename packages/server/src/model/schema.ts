@@ -11,7 +11,9 @@ import type { FileNotes } from './notes.js';
 // ---- what an attribute may be declared as
 
 interface Declaration {
+  /** What nobody can write is not required. */
   readonly required: boolean;
+  readonly writable: boolean;
   /** What the file says; null: nothing. */
   readonly private: boolean | null;
   /** Whether entries have a value of their own in each locale. */
@@ -179,8 +181,10 @@ export const readAttribute = (
   }
   const keys = newKeys(value, place, notes);
   keys.noteUnknown(attributeKeys);
+  const isWritable = value['writable'] !== false;
   const declaration = {
-    required: keys.flag('required'),
+    required: keys.flag('required') && isWritable,
+    writable: isWritable,
     private: value['private'] == null ? null : keys.flag('private'),
     localized: readLocalized(value, place, notes),
   };
@@ -304,7 +308,7 @@ const readComponent = (keys: Keys, declaration: Declaration): DeclaredComponent 
 const readCounts = (keys: Keys) => ({ min: keys.count('min'), max: keys.count('max') });
 
 const readScalar = (type: ScalarTypeName, keys: Keys, declaration: Declaration): DeclaredScalar => {
-  const isWritable = keys.given['writable'] !== false;
+  const { required, writable } = declaration;
   return {
     ...declaration,
     kind: 'scalar',
@@ -312,9 +316,9 @@ const readScalar = (type: ScalarTypeName, keys: Keys, declaration: Declaration):
     searchable: keys.given['searchable'] !== false,
     customField: null,
     rules: {
-      required: declaration.required && isWritable,
+      required,
       unique: keys.flag('unique'),
-      writable: isWritable,
+      writable,
       frozen: false,
       min: readBound('min', type, keys),
       max: readBound('max', type, keys),

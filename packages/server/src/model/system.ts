@@ -38,6 +38,7 @@ const creatorLink = ({ table }: Bare, name: string): LinkAttribute => ({
   target: ADMIN_UID,
   hidden: true,
   required: false,
+  writable: false,
   path: joinColumnPath(table, joinColumn(name)),
   side: 'owner',
   inverse: null,
@@ -53,5 +54,6 @@ const localizations = (type: Bare): LinkAttribute => ({
   shape: 'many',
   target: type.uid,
   hidden: false,
+  writable: true,
   path: ownerPath(linkTable(type, 'localizations', type, 'oneToMany', false)),
 });

@@ -5,7 +5,7 @@
 import { issue, never, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import { scalarTypes } from '../model/attributes.js';
-import { ADMIN_UID, type EntryType, hasDocumentId, type LinkPath, typeKeyOf } from '../model/model.js';
+import { type EntryType, hasDocumentId, type LinkPath, typeKeyOf } from '../model/model.js';
 import { boundsOf } from '../query/page.js';
 import type { Page, Populate, Query, Selection } from '../query/selection.js';
 import type { WindowQuery } from '../query/window.js';
@@ -107,8 +107,9 @@ const planNodes = (
   for (let i = 0; i < selections.length; i++) {
     const outer = selections[i]!;
     for (const { attribute, targets } of outer.selection.populate) {
-      // inside polymorphic relations v4 wraps nothing
-      const form = attribute.kind === 'morph' && outer.form === 'envelope' ? 'plain' : outer.form;
+      // inside polymorphic relations v4 wraps nothing, and creators are plain objects (Q9)
+      const isBare = attribute.kind === 'morph' || (attribute.kind === 'link' && attribute.source === 'creator');
+      const form = isBare && outer.form === 'envelope' ? 'plain' : outer.form;
       const owners = ownersOf(outer.owners, attribute);
       for (const selection of targets.values()) selections.push({ selection, form, owners });
     }
@@ -195,8 +196,7 @@ const planNode = (
   return {
     uid: type.uid,
     table: type.table,
-    // administrators are reached as creators only (Q9)
-    isPlain: form !== 'envelope' || type.kind === 'component' || (type.uid === ADMIN_UID && !isRoot),
+    isPlain: form !== 'envelope' || type.kind === 'component',
     hasDocumentId: form === 'flat' && hasDocumentId(type),
     publishedOnly: isPublishedOnly(type, state),
     fields: fields.map((it) => ({ name: it.name, column: it.column, form: scalarTypes[it.type].form })),

@@ -137,7 +137,8 @@ const withParameters = (request: WriteRequest, query: QuerySource, { format, gat
   if (request.action === 'delete') return request;
   const status = readQueryStatus(request.type, request.action, query);
   // whoever may not publish is refused, rather than given the draft that silence would be (AD13)
-  const isAsked = status === 'draft' || (status === 'published' && gate.changes !== undefined);
+  const isAsked =
+    request.type.draftAndPublish && (status === 'draft' || (status === 'published' && gate.changes !== undefined));
   const { data } = request;
   const given = data['locale'] ?? locale;
   if (locale !== undefined && given !== locale)

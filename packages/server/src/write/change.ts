@@ -10,6 +10,7 @@ import {
   DOCUMENT_ID,
   type EntryType,
   hasDocumentId,
+  isWritable,
   type LinkAttribute,
   type Model,
   type MorphAttribute,
@@ -133,7 +134,7 @@ export const readPublishedAt = (
 };
 
 /** Keys that only the server sets; ignored in bodies (BO4). */
-export const serverKeys: ReadonlySet<string> = new Set([
+const serverKeys: ReadonlySet<string> = new Set([
   'id',
   'createdAt',
   'updatedAt',
@@ -142,6 +143,12 @@ export const serverKeys: ReadonlySet<string> = new Set([
   'updatedBy',
   'localizations',
 ]);
+
+/** Whether only the server sets a key of an entry. Types without drafts or locales may have attributes of their own by those names. */
+export const isServerKey = (type: EntryType, key: string): boolean => {
+  const isUnused = (key === 'publishedAt' && !type.draftAndPublish) || (key === 'localizations' && !type.localized);
+  return serverKeys.has(key) && !(isUnused && type.attributes.has(key));
+};
 /** Keys that could pollute prototypes; ignored (BO3). */
 const prototypeKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
@@ -207,7 +214,7 @@ const newParser = (
       const known =
         type.attributes.has(key) ||
         prototypeKeys.has(key) ||
-        (place.depth > 0 ? key === 'id' || key === '__component' : serverKeys.has(key)) ||
+        (place.depth > 0 ? key === 'id' || key === '__component' : isServerKey(type, key)) ||
         (format === 'v5' && key === DOCUMENT_ID && hasDocumentId(type));
       if (known) continue;
       if (isHopeless() || (!strict && leftOut.length === limits.leftOutMax)) break;
@@ -217,17 +224,16 @@ const newParser = (
       leaveOut({ strict, issues, leftOut }, fault, ['data', ...at]);
     }
     for (const attribute of type.attributes.values()) {
-      if (place.depth === 0 && serverKeys.has(attribute.name)) continue;
+      if (place.depth === 0 && isServerKey(type, attribute.name)) continue;
       const at = [...path, attribute.name];
       const given = Object.hasOwn(data, attribute.name) ? data[attribute.name] : undefined;
-      if (given === undefined) {
+      if (given === undefined || !(isWritable(attribute) || isOfCode)) {
         absent(attribute, at, place, change.values);
         continue;
       }
       switch (attribute.kind) {
         case 'scalar':
-          if (attribute.rules.writable || isOfCode) change.values.push(...scalar(attribute, given, at, place));
-          else absent(attribute, at, place, change.values);
+          change.values.push(...scalar(attribute, given, at, place));
           break;
         case 'link':
           change.links.push(...link(type, attribute, given, at, place));
@@ -248,7 +254,7 @@ const newParser = (
   /** The names that may be suggested to the caller. */
   const writableNames = (type: EntryType, { depth }: Place): readonly string[] =>
     [...type.attributes.values()]
-      .filter((it) => !it.hidden && gate.allows(type, it, 'write') && (depth > 0 || !serverKeys.has(it.name)))
+      .filter((it) => !it.hidden && gate.allows(type, it, 'write') && (depth > 0 || !isServerKey(type, it.name)))
       .map((it) => it.name);
 
   /** An attribute missing from the body: a new entry gets its default, or an issue if it is required. */

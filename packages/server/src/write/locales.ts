@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { bug, issue, refuse, refuseAll, unwrap } from '../errors.js';
-import { type Attribute, type EntryType, type LinkAttribute, LOCALE_UID, typeOf } from '../model/model.js';
+import { type Attribute, type EntryType, isWritable, type LinkAttribute, LOCALE_UID, typeOf } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
 import { type QuerySource, shapeOf } from '../query/raw.js';
 import { type Cell, type Sql, withIds } from '../sql/dialect.js';
@@ -112,7 +112,7 @@ export const inheritedNames = (
 ): ReadonlySet<string> => {
   const isWritten = (name: string): boolean => {
     const attribute = type.attributes.get(name);
-    return isOfCode || attribute?.kind !== 'scalar' || attribute.rules.writable;
+    return isOfCode || !attribute || isWritable(attribute);
   };
   return new Set(
     [...type.shared].filter((name) => !Object.hasOwn(data, name) || data[name] === undefined || !isWritten(name)),

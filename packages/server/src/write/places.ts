@@ -1,5 +1,5 @@
 /** The entry and the components that a body has values of, and the removal of what a body cannot write. */
-import type { EntryType, Model } from '../model/model.js';
+import { type Attribute, type EntryType, isWritable, type Model } from '../model/model.js';
 
 type Data = Readonly<Record<string, unknown>>;
 
@@ -27,9 +27,13 @@ export const dropUnwritable = (data: Readonly<Record<string, unknown>>, type: En
   for (const place of placesOf(data as Record<string, unknown>, type, model))
     for (const name of Object.keys(place.data)) {
       const attribute = place.type.attributes.get(name);
-      if (attribute?.kind === 'scalar' && !attribute.rules.writable && !attribute.rules.frozen) delete place.data[name];
+      if (attribute && isLeftOut(attribute)) delete place.data[name];
     }
 };
+
+/** Whether a body cannot write it. What nothing writes is left where it is. */
+export const isLeftOut = (attribute: Attribute): boolean =>
+  !isWritable(attribute) && !(attribute.kind === 'scalar' && attribute.rules.frozen);
 
 /** The entry first, then its components; iterative, because clients choose how deep these are nested. */
 export function* placesOf<D extends Data>(data: D, type: EntryType, model: Model): Generator<DataPlace<D>> {

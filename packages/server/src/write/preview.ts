@@ -8,7 +8,7 @@ import { limits } from '../limits.js';
 import { isSecretType, parseInstant, scalarTypes } from '../model/attributes.js';
 import type { Attribute, ScalarAttribute } from '../model/model.js';
 import { knowAhead, removeUnplaced, writePartsAhead } from './ahead.js';
-import { readPublishedAt, serverKeys } from './change.js';
+import { isServerKey, readPublishedAt } from './change.js';
 import { checkBeforeHooks } from './checks.js';
 import { nextVersion, type StoredEntry } from './entry.js';
 import { type Inherited, readInherited } from './inherited.js';
@@ -105,7 +105,7 @@ export const previewOf = (
       const isNew = stored === null || (!isEntry && place.data['id'] === undefined);
       for (const attribute of place.type.attributes.values()) {
         if (attribute.kind !== 'scalar') continue;
-        if (isEntry && (serverKeys.has(attribute.name) || inherited.has(attribute.name))) continue;
+        if (isEntry && (isServerKey(type, attribute.name) || inherited.has(attribute.name))) continue;
         if (!(await completeScalar(place.data, attribute, isNew, draft))) return false;
       }
       // bodies with more are refused

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Handlers } from '../../src/handlers/handlers.js';
 import { newPeopleWorld, type PeopleWorld, tokens } from '../world/people.js';
+import { newSmallWorld } from '../world/small.js';
 import { dialects, type Entry, useWorld } from '../world/world.js';
 
 describe.each(dialects)('creator fields on %s', (dialect) => {
@@ -240,6 +241,51 @@ describe.each(dialects)('creators of an entry on %s', (dialect) => {
       expect((await people.ask('GET', url)).body).toMatchObject({ data: [{ id, attributes: { createdBy: null } }] });
     } finally {
       await people.close();
+    }
+  });
+});
+
+describe.each(dialects)('relations to administrators on %s', (dialect) => {
+  it('Q9, Q12: an administrator in a relation of the schema file is an entry like others, beside plain creators', async () => {
+    const toAdmins = (relation: string) => ({ type: 'relation', relation, target: 'admin::user' });
+    const attributes = {
+      reviewer: toAdmins('oneToOne'),
+      editors: toAdmins('manyToMany'),
+      card: { type: 'component', component: 'parts.card' },
+    };
+    const find: Handlers['find'] = ({ next }) => next({ creatorFields: true });
+    const world = await newSmallWorld(
+      dialect,
+      {
+        types: { note: { options: { populateCreatorFields: true }, attributes } },
+        components: { 'parts.card': { author: toAdmins('oneToOne') } },
+      },
+      { handlers: new Map([['api::note.note', { find }]]) },
+    );
+    try {
+      await world.insert('admin_users', [{ id: 1, firstname: 'Ada', lastname: 'Quill' }]);
+      await world.send('POST', '/api/notes', { data: { reviewer: 1, editors: [1], card: { author: 1 } } });
+      await world.db.write((tx) =>
+        tx.run(world.db.dialect.compile(sql`update notes set created_by_id = 1 where id = 1`)),
+      );
+      const named = ['reviewer', 'editors', 'createdBy'].map((it) => `populate[${it}][fields]=firstname`).join('&');
+      const url = `/api/notes?fields=id&${named}&populate[card][populate][author][fields]=firstname`;
+      const ada = { id: 1, attributes: { firstname: 'Ada' } };
+      expect((await world.send('GET', url)).body).toMatchObject({
+        data: [
+          {
+            id: 1,
+            attributes: {
+              reviewer: { data: ada },
+              editors: { data: [ada] },
+              card: { author: { data: ada } },
+              createdBy: { id: 1, firstname: 'Ada' },
+            },
+          },
+        ],
+      });
+    } finally {
+      await world.close();
     }
   });
 });

@@ -1,6 +1,8 @@
 /** RQ1, RQ17, BO1, BO14, BO3, BO17, RQ4: write requests, their bodies and responses; If-Match. */
 import { describe, expect, it } from 'vitest';
+import { form, newMediaWorld } from '../world/media.js';
 import { dialects, type Entry, idsOf, said, useRelationsWorld } from '../world/relations/world.js';
+import { newSmallWorld, relation } from '../world/small.js';
 
 const json = { 'content-type': 'application/json' };
 
@@ -439,5 +441,95 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
     expect((await world.refused('PUT', `/api/shelves/${shelf}`, { data: { manyMany: { foo: [1] } } })).status).toBe(
       400,
     );
+  });
+});
+
+describe.each(dialects)('attributes named like what the server adds, on %s', (dialect) => {
+  it('BO2: a type without drafts and locales may have its own publishedAt and localizations', async () => {
+    const attributes = {
+      publishedAt: { type: 'datetime' },
+      locale: { type: 'string' },
+      localizations: relation('manyToMany', 'note'),
+    };
+    const world = await newSmallWorld(dialect, { types: { note: { attributes } } });
+    const send = async (method: string, url: string, data: Readonly<Record<string, unknown>>): Promise<unknown> => {
+      const answer = await world.send(method, `${url}?fields[]=publishedAt&fields[]=locale&populate=localizations`, {
+        data,
+      });
+      const { data: entry } = answer.body as { data: Entry };
+      const { localizations: _links, ...own } = entry.attributes;
+      return [entry.id, own, idsOf(entry, 'localizations')];
+    };
+    try {
+      const first = { publishedAt: '2024-02-01T10:00:00.000Z', locale: 'nb' };
+      expect(await send('POST', '/api/notes', first)).toEqual([1, first, []]);
+      const second = { publishedAt: null, locale: 'nn' };
+      expect(await send('POST', '/api/notes', { ...second, localizations: [1] })).toEqual([2, second, [1]]);
+      expect(await send('PUT', '/api/notes/2', { ...first, localizations: { connect: [2] } })).toEqual([
+        2,
+        first,
+        [1, 2],
+      ]);
+    } finally {
+      await world.close();
+    }
+  });
+});
+
+describe.each(dialects)('what requests cannot write, on %s', (dialect) => {
+  it('BO4: relations, media, components and zones with writable false are ignored, and not required', async () => {
+    const closed = { writable: false, required: true };
+    const attributes = {
+      title: { type: 'string' },
+      owner: relation('manyToOne', 'note', { inversedBy: 'owned', ...closed }),
+      owned: relation('oneToMany', 'note', { mappedBy: 'owner' }),
+      about: { type: 'relation', relation: 'morphToOne', ...closed },
+      cover: { type: 'media', ...closed },
+      card: { type: 'component', component: 'parts.card', ...closed },
+      cards: { type: 'component', component: 'parts.card', repeatable: true, ...closed },
+      zone: { type: 'dynamiczone', components: ['parts.card'], ...closed },
+    };
+    const project = { types: { note: { attributes } }, components: { 'parts.card': { picture: { type: 'media' } } } };
+    const world = await newMediaWorld(dialect, { project });
+    try {
+      const file = await world.stored('text', 'a.txt');
+      const cover = { cover: file.id };
+      const forged = {
+        owner: 1,
+        about: { id: 1, __type: 'api::note.note' },
+        ...cover,
+        card: {},
+        cards: [{}],
+        zone: [{ __component: 'parts.card' }],
+      };
+      const empty = { owner: { data: null }, about: null, cover: { data: null }, card: null, cards: [], zone: [] };
+      for (const [method, url] of [
+        ['POST', '/api/notes'],
+        ['PUT', '/api/notes/1'],
+      ] as const) {
+        const answer = await world.send(method, `${url}?populate=*`, { data: { title: method, ...forged } });
+        expect(answer).toMatchObject({
+          status: 200,
+          body: { data: { id: 1, attributes: { title: method, ...empty } } },
+        });
+      }
+      // the other side of the relation can be written
+      const answer = await world.send('PUT', '/api/notes/1?populate[owner][fields]=id', { data: { owned: [1] } });
+      expect(answer).toMatchObject({ status: 200, body: { data: { attributes: { owner: { data: { id: 1 } } } } } });
+      const asText = { data: JSON.stringify(forged) };
+      for (const name of ['files.cover', 'files.card.picture'])
+        expect(await world.send('PUT', '/api/notes/1', form([[name, 'text', 'b.txt']], asText))).toMatchObject({
+          status: 400,
+          body: { error: { message: expect.stringMatching(/cannot be stored: requests cannot write "c[a-z]+"$/) } },
+        });
+      const place = { ref: 'api::note.note', refId: '1', field: 'cover' };
+      expect(await world.upload('text', 'c.txt', place)).toMatchObject({
+        status: 400,
+        body: { error: { message: 'field: cannot be written' } },
+      });
+      expect(await world.rows()).toEqual(['a.txt']);
+    } finally {
+      await world.close();
+    }
   });
 });

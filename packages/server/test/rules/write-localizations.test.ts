@@ -229,3 +229,30 @@ describe.each(dialects)('localizations on %s', (dialect) => {
       expect([...list].sort()).toEqual(ids.filter((it) => it !== Number(id)));
   });
 });
+
+describe.each(dialects)('private localizations on %s', (dialect) => {
+  it('LO1, F2: siblings that options.privateAttributes names are not shown, and cannot be filtered by', async () => {
+    const options = { privateAttributes: ['localizations', 'locale'] };
+    const world = await newSmallWorld(dialect, {
+      types: { note: { ...i18n, options, attributes: { text: { type: 'string', ...i18n } } } },
+    });
+    const shown = async (method: string, url: string, body?: unknown): Promise<unknown> =>
+      (await world.send(method, url, body)).body;
+    try {
+      await world.insert(
+        'i18n_locale',
+        ['en', 'de'].map((code, i) => ({ id: i + 1, code })),
+      );
+      await world.send('POST', '/api/notes', { data: { text: 'one' } });
+      const made = await shown('POST', '/api/notes/1/localizations', { locale: 'de', text: 'eins' });
+      expect(made).toEqual({ id: 2, text: 'eins', createdAt: expect.anything(), updatedAt: expect.anything() });
+      expect(await world.rows('notes_localizations_links')).toHaveLength(2);
+      const entry = { data: { id: 1, attributes: { text: 'one' } }, meta: {} };
+      for (const populate of ['*', 'localizations', 'localizations.localizations'])
+        expect(await shown('GET', `/api/notes/1?fields=text&populate=${populate}`)).toEqual(entry);
+      expect((await world.send('GET', '/api/notes?filters[localizations][text]=eins')).status).toBe(400);
+    } finally {
+      await world.close();
+    }
+  });
+});

@@ -24,7 +24,7 @@ export const newViews = (model: Model): ModelViews => {
  * core actions pass on.
  */
 const opened = (attribute: Attribute): Attribute => {
-  if (attribute.kind !== 'scalar') return { ...attribute, hidden: false };
+  if (attribute.kind !== 'scalar') return { ...attribute, hidden: false, writable: true };
   const { hidden, searchable, rules } = attribute;
   return {
     ...attribute,

@@ -7,6 +7,7 @@ import type { Caller } from '../../access/access.js';
 import { newGate } from '../../access/access.js';
 import { type Attribute, type EntryType, type Model, type NestedAttribute, typeKeyOf } from '../../model/model.js';
 import type { Gate } from '../../query/selection.js';
+import { isLeftOut } from '../../write/places.js';
 import { isMembers } from '../loading/parts.js';
 
 /** What is assigned under this name becomes the prototype of an object: everything in it would seem to be given. */
@@ -49,7 +50,7 @@ export const sanitizeInput = (model: Model, data: unknown, type: EntryType, call
     if (name === PROTOTYPE) continue;
     const attribute = type.attributes.get(name);
     if (type.kind !== 'component' && (name === 'id' || name === 'createdAt' || name === 'updatedAt')) continue;
-    if (attribute?.kind === 'scalar' && !attribute.rules.writable && !attribute.rules.frozen) continue;
+    if (attribute && isLeftOut(attribute)) continue;
     // a client links locales by POST to …/localizations
     if (type.localized && name === 'localizations') continue;
     if (
