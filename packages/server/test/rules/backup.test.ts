@@ -153,6 +153,40 @@ describe('backup and restore', () => {
     expect(await total()).toBe(1);
   });
 
+  it('a database that is a link is put back where it leads', { timeout: 60_000 }, async () => {
+    fs.mkdirSync(file('shared'));
+    fs.mkdirSync(file('.tmp'));
+    fs.symlinkSync('../shared/own.db', file('.tmp/data.db'));
+    await start();
+    await post('in the backup');
+    await printed(() => backup(dir, { out: file('a.db'), uploads: false }));
+    await post('later');
+    await expect(restore(dir, file('a.db'), { force: true })).rejects.toThrow('is being served');
+    await stop();
+    await expect(restore(dir, file('shared/own.db'), { force: true })).rejects.toThrow(
+      'is the database of the project',
+    );
+    const { said } = await printed(() => restore(dir, file('a.db'), { force: true }));
+    expect(said).toContain(`${file('shared/own.db')}: restored`);
+    expect(fs.readlinkSync(file('.tmp/data.db'))).toBe('../shared/own.db');
+    expect(countIn('shared/own.db')).toBe(1);
+    const [kept] = fs.readdirSync(file('shared')).filter((it) => it.startsWith('own.db.before-restore'));
+    expect(countIn(`shared/${kept}`)).toBe(2);
+    // as on a new machine
+    fs.rmSync(file('shared'), { recursive: true });
+    await printed(() => restore(dir, file('a.db'), { force: false }));
+    expect(countIn('shared/own.db')).toBe(1);
+    expect(fs.lstatSync(file('.tmp/data.db')).isSymbolicLink()).toBe(true);
+  });
+
+  it('a backup that is a link to a file with a journal is refused', { timeout: 60_000 }, async () => {
+    await start();
+    await post('one');
+    fs.symlinkSync(file('.tmp/data.db'), file('latest.db'));
+    vi.stubEnv('DATABASE_FILENAME', 'second.db');
+    await expect(restore(dir, file('latest.db'), { force: true })).rejects.toThrow(/data\.db-wal/);
+  });
+
   it('links among the uploads stay as they are, wherever they lead', { timeout: 60_000 }, async () => {
     await makeNote();
     const uploads = file('public/uploads');

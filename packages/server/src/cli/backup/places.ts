@@ -12,8 +12,8 @@ export const databaseOf = (dir: string, { DATABASE_FILENAME: name }: Environment
 /** The folder itself where it is linked, as deployments do: a link is neither copied nor replaced. */
 export const uploadsOf = (dir: string): string => whereLinked(uploadsDirOf(dir));
 
-/** What a link leads to, which need not be there yet. */
-const whereLinked = (place: string, links: readonly string[] = []): string => {
+/** What a link leads to, which need not be there yet. Throws `StartFault` if it leads to itself. */
+export const whereLinked = (place: string, links: readonly string[] = []): string => {
   if (fs.existsSync(place)) return fs.realpathSync(place);
   if (links.includes(place)) throw new StartFault(`${place} is a link to itself.`);
   const isLink = fs.lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;

@@ -5,7 +5,7 @@ import { makeFolder } from '../../folders.js';
 import { StartFault } from '../start-fault.js';
 import { readSetup } from '../v4project/config.js';
 import { giveTo, ownerOf } from './owners.js';
-import { databaseOf, hasContent, isSqlite, stamp, tell, uploadsBeside, uploadsOf } from './places.js';
+import { databaseOf, hasContent, isSqlite, stamp, tell, uploadsBeside, uploadsOf, whereLinked } from './places.js';
 import { restoreCommand } from './postgres.js';
 import { stageUploads } from './uploads.js';
 
@@ -24,15 +24,17 @@ export const restore = async (project: string, given: string, { force }: Restore
     '../../sql/sqlite/backup.js'
   );
   if (!fs.existsSync(file)) throw new StartFault(`There is no file ${file}.`);
-  const journal = journalOf(file);
+  const source = whereLinked(file);
+  const journal = journalOf(source);
   if (journal !== null)
     throw new StartFault(
       `${file} is not whole without ${journal}, and cannot be restored. Make copies with dovetail backup.`,
     );
   const fault = faultOfDatabase(file);
   if (fault !== null) throw new StartFault(`${file} cannot be restored: ${fault}`);
-  const database = databaseOf(dir, env);
-  if (database === file) throw new StartFault(`${file} is the database of the project already.`);
+  const named = databaseOf(dir, env);
+  const database = whereLinked(named);
+  if (database === source) throw new StartFault(`${file} is the database of the project already.`);
   const uploads = uploadsOf(dir);
   const hasUploads = fs.existsSync(uploadsBeside(file));
   const replaced = [database, ...(hasUploads ? [uploads] : [])].filter(hasContent);
@@ -42,7 +44,8 @@ export const restore = async (project: string, given: string, { force }: Restore
     );
   makeFolder(path.dirname(database));
   const { claimFile } = await import('../../sql/sqlite/claim.js');
-  const claim = claimFile(database);
+  // as a server of this project does, which knows the database by the name of the link
+  const claim = claimFile(named);
   if (!claim) throw new StartFault(`${database} is being served. Stop the server first.`);
   const suffix = freeSuffix([database, uploads]);
   const owner = ownerOf(database);
