@@ -422,6 +422,19 @@ describe('backup and restore', () => {
     expect(fs.readdirSync(file('public/uploads'))).toEqual(['own.txt']);
   });
 
+  it('a restore that fails leaves no folder of uploads where there was none', { timeout: 60_000 }, async () => {
+    await makeNote();
+    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    fs.writeFileSync(file('a.db.uploads/own.txt'), 'x');
+    // as a full disk does
+    fs.mkdirSync(file('.tmp/data.db.part'));
+    for (const it of ['public/uploads', 'public']) {
+      fs.rmdirSync(file(it));
+      await expect(restore(dir, file('a.db'), { force: true })).rejects.toThrow();
+      expect(fs.existsSync(file(it)), it).toBe(false);
+    }
+  });
+
   it('a database whose copy cannot take its place is put back', { timeout: 60_000 }, async () => {
     await makeNote();
     expect(() => replaceDatabase(file('.tmp/data.db'), file('absent.db'), file('.tmp/aside.db'))).toThrow('ENOENT');
