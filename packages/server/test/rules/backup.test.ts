@@ -1,8 +1,9 @@
 /** The commands `backup` and `restore`. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { backup } from '../../src/cli/backup/backup.js';
@@ -185,6 +186,23 @@ describe('backup and restore', () => {
     fs.symlinkSync(file('.tmp/data.db'), file('latest.db'));
     vi.stubEnv('DATABASE_FILENAME', 'second.db');
     await expect(restore(dir, file('latest.db'), { force: true })).rejects.toThrow(/data\.db-wal/);
+  });
+
+  it('a backup that was killed is not in the way of the next', { timeout: 60_000 }, async () => {
+    await makeNote();
+    fs.writeFileSync(file('public/uploads/large'), '');
+    fs.truncateSync(file('public/uploads/large'), 2 ** 28);
+    const killed = spawn(process.execPath, [main, 'backup', '--uploads', '--out', file('a.db'), '--project', dir]);
+    const ended = once(killed, 'exit');
+    while (killed.exitCode === null && !listed().some((it) => it.startsWith('a.db.uploads'))) await setTimeout(1);
+    killed.kill('SIGKILL');
+    await ended;
+    expect(killed.signalCode).toBe('SIGKILL');
+    fs.truncateSync(file('public/uploads/large'), 1);
+    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    expect(listed().filter((it) => it.startsWith('a.db'))).toEqual(['a.db', 'a.db.uploads']);
+    expect(fs.statSync(file('a.db.uploads/large')).size).toBe(1);
+    await expect(backup(dir, { out: file('a.db'), uploads: false })).rejects.toThrow('Give another name');
   });
 
   it('links among the uploads stay as they are, wherever they lead', { timeout: 60_000 }, async () => {
