@@ -6,7 +6,8 @@ import { newProgress } from '../progress.js';
 import { refuseOtherClient } from '../project.js';
 import { StartFault } from '../start-fault.js';
 import { readSetup } from '../v4project/config.js';
-import { databaseOf, isSqlite, stamp, tell, uploadsBeside, uploadsOf } from './places.js';
+import { newBackupName, uploadsBeside } from './names.js';
+import { databaseOf, isSqlite, uploadsOf } from './places.js';
 import { dumpCommand } from './postgres.js';
 
 export interface BackupOptions {
@@ -20,7 +21,7 @@ export const backup = async (project: string, { out, uploads }: BackupOptions): 
   const dir = path.resolve(project);
   const { env, v4 } = await readSetup(dir);
   refuseOtherClient({ dir, v4 });
-  const file = path.resolve(out ?? path.join(dir, `backup-${stamp()}.${isSqlite(env) ? 'db' : 'dump'}`));
+  const file = path.resolve(out ?? path.join(dir, newBackupName(isSqlite(env) ? 'db' : 'dump')));
   if (!isSqlite(env)) throw new StartFault(dumpCommand(env, file));
   const database = databaseOf(dir, env);
   if (!fs.existsSync(database)) throw new StartFault(`There is no file ${database}.`);
@@ -45,11 +46,11 @@ export const backup = async (project: string, { out, uploads }: BackupOptions): 
     const missing = uploads ? copyUploads(uploadsOf(dir), uploadsPart, localUploads(part)) : 0;
     if (uploads) fs.renameSync(uploadsPart, uploadsBeside(file));
     fs.renameSync(part, file);
-    tell(`${file}: ${megabytes(fs.statSync(file).size)}, checked`);
-    if (uploads) tell(`${uploadsBeside(file)}: the uploads`);
+    process.stderr.write(`${file}: ${megabytes(fs.statSync(file).size)}, checked\n`);
+    if (uploads) process.stderr.write(`${uploadsBeside(file)}: the uploads\n`);
     if (missing > 0)
-      tell(
-        `${missing} uploads of the database have no file in ${uploadsOf(dir)}: they were lost before, or deleted meanwhile`,
+      process.stderr.write(
+        `${missing} uploads of the database have no file in ${uploadsOf(dir)}: they were lost before, or deleted meanwhile\n`,
       );
   } catch (fault) {
     removeParts();

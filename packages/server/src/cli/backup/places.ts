@@ -1,4 +1,4 @@
-/** Where a project has its database and its uploads, where a backup has them, and how both commands name and report these places. */
+/** Where a project has its database and its uploads, and whether anything is there. */
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Environment } from '../config.js';
@@ -20,18 +20,9 @@ export const whereLinked = (place: string, links: readonly string[] = []): strin
   return isLink ? whereLinked(path.resolve(path.dirname(place), fs.readlinkSync(place)), [...links, place]) : place;
 };
 
-export const uploadsBeside = (file: string): string => `${file}.uploads`;
-
 export const hasContent = (it: string): boolean => {
   const stat = fs.statSync(it, { throwIfNoEntry: false });
   if (!stat) return false;
   // git keeps empty folders by such a file
   return stat.isDirectory() ? fs.readdirSync(it).some((name) => name !== '.gitkeep') : stat.size > 0;
-};
-
-/** `2026-11-22-093600`, in UTC. */
-export const stamp = (): string => new Date().toISOString().slice(0, 19).replace('T', '-').replaceAll(':', '');
-
-export const tell = (line: string): void => {
-  process.stderr.write(`${line}\n`);
 };

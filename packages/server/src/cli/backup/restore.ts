@@ -4,8 +4,9 @@ import path from 'node:path';
 import { makeFolder } from '../../folders.js';
 import { StartFault } from '../start-fault.js';
 import { readSetup } from '../v4project/config.js';
+import { freeSuffix, uploadsBeside } from './names.js';
 import { giveTo, ownerOf } from './owners.js';
-import { databaseOf, hasContent, isSqlite, stamp, tell, uploadsBeside, uploadsOf, whereLinked } from './places.js';
+import { databaseOf, hasContent, isSqlite, uploadsOf, whereLinked } from './places.js';
 import { restoreCommand } from './postgres.js';
 import { stageUploads } from './uploads.js';
 
@@ -57,7 +58,8 @@ export const restore = async (project: string, given: string, { force }: Restore
       try {
         giveTo(owner, copy);
         staged?.putInPlace();
-        for (const it of replaceDatabase(database, copy, `${database}.${suffix}`)) tell(`${it}: what was there`);
+        for (const it of replaceDatabase(database, copy, `${database}.${suffix}`))
+          process.stderr.write(`${it}: what was there\n`);
       } finally {
         fs.rmSync(copy, { force: true });
       }
@@ -65,23 +67,14 @@ export const restore = async (project: string, given: string, { force }: Restore
       staged?.undo();
       throw thrown;
     }
-    tell(`${database}: restored`);
+    process.stderr.write(`${database}: restored\n`);
     if (!staged) return;
-    if (staged.former !== null) tell(`${staged.former}: the uploads that were there`);
-    tell(`${uploads}: restored`);
+    if (staged.former !== null) process.stderr.write(`${staged.former}: the uploads that were there\n`);
+    process.stderr.write(`${uploads}: restored\n`);
   } catch (thrown) {
     if (thrown instanceof DatabaseInUse) throw new StartFault(`${database} is open in another program. Stop it first.`);
     throw thrown;
   } finally {
     claim.release();
   }
-};
-
-/** For what is put aside: no other restore of the same second has put anything there. */
-const freeSuffix = (places: readonly string[]): string => {
-  const first = `before-restore-${stamp()}`;
-  const isFree = (suffix: string): boolean => !places.some((it) => fs.existsSync(`${it}.${suffix}`));
-  let suffix = first;
-  for (let i = 2; !isFree(suffix); i++) suffix = `${first}-${i}`;
-  return suffix;
 };
