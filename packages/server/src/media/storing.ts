@@ -1,4 +1,5 @@
 /** Stores files together with their rows: both, or neither. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import fs from 'node:fs/promises';
 import mimeTypes from 'mime-types';
 import { serverGate } from '../access/access.js';
@@ -54,7 +55,7 @@ export interface MediaDeps extends MediaOptions {
   readonly settings: Omit<ResolveContext, 'model' | 'gate' | 'defaultLocale'>;
   /** Whether the project has a handler for updates of a type, which an upload with a reference would bypass. */
   readonly hasUpdateHandler: (uid: Uid) => boolean;
-  /** Called with background errors. */
+  /** Called with background errors, and with failures of the store where the form of no request is known. */
   readonly onFault: (fault: unknown) => void;
 }
 
@@ -95,6 +96,9 @@ export interface Storing {
   recover(): Promise<void>;
 }
 
+/** `onFault` of the form that is being worked with, so that the log has the id of its request (RQ22), also below code of the project. */
+const onFaultOfForm = new AsyncLocalStorage<(fault: unknown) => void>();
+
 export const newStoring = (deps: MediaDeps): Storing => {
   const { db, model, store, writer, settings, onFault, bounds } = deps;
   const own: ResolveContext = { ...settings, model, gate: serverGate, defaultLocale: null };
@@ -108,7 +112,7 @@ export const newStoring = (deps: MediaDeps): Storing => {
     try {
       return await work();
     } catch (fault) {
-      onFault(fault);
+      (onFaultOfForm.getStore() ?? onFault)(fault);
       const known = stagingFault(fault);
       throw known instanceof Refusal ? known : new Refusal(issue('media.store-failed', []));
     }
@@ -157,7 +161,11 @@ export const newStoring = (deps: MediaDeps): Storing => {
     newPath: journal.newPath,
     during: journal.during,
     recover: journal.recover,
-    withForm: async (incoming, work) => withForm(incoming, await journal.newPath(), bounds, work),
+    withForm: async (incoming, work) => {
+      const dir = await journal.newPath();
+      const receive = () => withForm(incoming, dir, bounds, work);
+      return incoming.onFault ? onFaultOfForm.run(incoming.onFault, receive) : receive();
+    },
     withCopies: async (files, work) => withCopies(files, await journal.newPath(), work),
     store: async (files, work, part) => {
       const prepared: PreparedFile[] = [];

@@ -271,7 +271,7 @@ export const newEntities = ({ db, views, reader, writer, locales, media, absentO
       thrown(() => joined((session) => inScope(session, work, { title }))),
     upload: (files, fields) =>
       thrown(async () => {
-        const form = new IncomingForm('', Readable.from([]), null);
+        const form = new IncomingForm('', Readable.from([]), null, null);
         form.received = { files, fields, dir: '' };
         const asked = { ...askedByCode, form, id: null, part: { transaction: scoped, read: reading } };
         const answer = unwrap(await media().files.upload(asked));
