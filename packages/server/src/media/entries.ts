@@ -53,11 +53,12 @@ export const newEntryFiles = (storing: Storing): EntryFiles => {
       return storing.store(
         received.map((it) => ({ received: it, info: {} })),
         (stored) =>
-          (part ?? writer).transaction(async (session) => {
-            const inserted = await storing.insert(stored, session, adminId);
-            const ids = inserted.map((it) => it.id);
-            return write(withFiles(data, places, ids), session);
-          }),
+          (part ?? writer).transaction((session) =>
+            storing.insert(stored, session, adminId, (inserted) => {
+              const ids = inserted.map((it) => it.id);
+              return write(withFiles(data, places, ids), session);
+            }),
+          ),
         part,
       );
     },

@@ -77,17 +77,18 @@ export const newFileActions = (storing: Storing): FileActions => {
     return storing.store(
       files,
       (stored) =>
-        (part ?? writer).transaction(async (session) => {
-          const inserted = await storing.insert(stored, session, adminOf(caller));
-          const ids = inserted.map((it) => it.id);
-          if (reference) await addTo(reference, ids, caller, session);
-          const texts: string[] = [];
-          for (const written of inserted) {
-            const answer = await read(written.id, contextOf(caller), session);
-            texts.push(shownTo(caller, { written, answer }).body.toString());
-          }
-          return answerOf(`[${texts.join(',')}]`, null, []);
-        }),
+        (part ?? writer).transaction((session) =>
+          storing.insert(stored, session, adminOf(caller), async (inserted) => {
+            const ids = inserted.map((it) => it.id);
+            if (reference) await addTo(reference, ids, caller, session);
+            const texts: string[] = [];
+            for (const written of inserted) {
+              const answer = await read(written.id, contextOf(caller), session);
+              texts.push(shownTo(caller, { written, answer }).body.toString());
+            }
+            return answerOf(`[${texts.join(',')}]`, null, []);
+          }),
+        ),
       part,
     );
   };

@@ -90,8 +90,17 @@ export interface Storing {
    * commit. If anything fails, nothing of the files remains. Throws `Refusal`.
    */
   store<T>(files: readonly NewFile[], work: (stored: readonly PreparedFile[]) => Promise<T>, part?: Part): Promise<T>;
-  /** Inserts the rows of stored files, in their order. @param adminId the administrator who uploads them, if one does. */
-  insert(stored: readonly PreparedFile[], session: Session, adminId: number | null): Promise<readonly Written[]>;
+  /**
+   * Inserts the rows of stored files, then runs the work with them, in their order. If it is refused, the rows are undone: the issues
+   * name these files, not their ids.
+   * @param adminId the administrator who uploads them, if one does.
+   */
+  insert<T>(
+    stored: readonly PreparedFile[],
+    session: Session,
+    adminId: number | null,
+    work: (inserted: readonly Written[]) => Promise<T>,
+  ): Promise<T>;
   /** Removes what uploads of killed processes have left; called once, at the start. */
   recover(): Promise<void>;
 }
@@ -183,9 +192,9 @@ export const newStoring = (deps: MediaDeps): Storing => {
         { isPart: part !== undefined },
       );
     },
-    insert: async (stored, session, adminId) => {
+    insert: async (stored, session, adminId, work) => {
       const [first] = stored;
-      if (!first) return [];
+      if (!first) return work([]);
       await lockCreation(first.hash, session.tx, db.dialect);
       const places = new Map<number | null | undefined, Awaited<ReturnType<typeof placeOf>>>();
       for (const { folder } of stored) if (!places.has(folder)) places.set(folder, await placeOf(folder, session));
@@ -195,7 +204,21 @@ export const newStoring = (deps: MediaDeps): Storing => {
         const request = { action: 'create', type: typeOf(model, FILE_UID), data, adminId } as const;
         inserted.push(await writer.apply(request, own, session));
       }
-      return inserted;
+      const names = new Map(inserted.map(({ id }, i) => [id, String(stored[i]!.values['name'])]));
+      return work(inserted).catch((fault) => {
+        throw fault instanceof Refusal ? withNames(fault, names) : fault;
+      });
     },
   };
+};
+
+/** @param names of files by their ids. */
+const withNames = (refusal: Refusal, names: ReadonlyMap<number | string, string>): Refusal => {
+  if (!refusal.issues.some((it) => it.code === 'media.type')) return refusal;
+  const issues = refusal.issues.map((it) =>
+    it.code === 'media.type'
+      ? issue(it.code, it.path, { ...it.facts, files: it.facts.files.map((file) => names.get(file) ?? file) })
+      : it,
+  );
+  return new Refusal(...issues);
 };
