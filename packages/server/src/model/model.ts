@@ -165,8 +165,6 @@ export const targetsOf = (model: Model, attribute: NestedAttribute): readonly Ui
 export const typeKeyOf = (attribute: NestedAttribute): '__component' | '__type' | null =>
   attribute.kind === 'morph' ? '__type' : attribute.shape === 'zone' ? '__component' : null;
 
-export const isHidden = (attribute: Attribute): boolean => attribute.hidden;
-
 /** The scalar attributes that a plain read shows (F2), in schema order. */
 export const defaultFields = (type: EntryType): readonly ScalarAttribute[] =>
   [...type.attributes.values()].filter((it): it is ScalarAttribute => it.kind === 'scalar' && !it.hidden);
