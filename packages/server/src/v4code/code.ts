@@ -1,6 +1,5 @@
 /** A v4 project's code, loaded and bound to a site: its routes, its hooks, and its start. */
 import type http from 'node:http';
-import { inspect } from 'node:util';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Middleware } from 'koa';
 import type { Action } from '../access/permissions.js';
@@ -28,28 +27,20 @@ import { newEventHub } from './event-hub.js';
 import { type CodeConfig, readCodeConfig } from './loading/config.js';
 import { addDefaults, type SettingsInForce } from './loading/defaults.js';
 import { newEnv, placeOf } from './loading/env.js';
-import {
-  CodeFault,
-  describeFault,
-  type Faults,
-  type LoadModule,
-  nameIn,
-  newFaults,
-  newLoader,
-} from './loading/load.js';
-import { isLeftOut, resolvedFile } from './loading/middlewares.js';
+import { CodeFault, describeFault, type LoadModule, nameIn, newFaults, newLoader } from './loading/load.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from './loading/parts.js';
 import type { Native } from './native.js';
 import { newPackages, type PackageSite, type Packages } from './packages.js';
 import { newPlugins } from './plugins/plugins.js';
 import { readProjectCode } from './read.js';
-import { type MakeMiddleware, middlewareOf, orNearName } from './requests/chains.js';
+import { type MakeMiddleware, middlewareOf } from './requests/chains.js';
 import { newCoreController, newCoreService, type RestLimits } from './requests/core.js';
+import { globalsOf, loadMiddleware } from './requests/globals.js';
 import { newRegistry, type Registry } from './requests/registry.js';
 import { type CodeRoute, newRouteTable, type RouteTable } from './requests/routes.js';
 import { newUserReads } from './requests/user-reads.js';
 import { newStrapi, type Strapi } from './strapi.js';
-import { guarding, onMissed, placeKeeper } from './strapi-utils/guards.js';
+import { guarding, onMissed } from './strapi-utils/guards.js';
 import { withMissing } from './strapi-utils/missing.js';
 
 export interface CodeOptions {
@@ -407,7 +398,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     const table = newRouteTable({
       registry,
       loadMiddleware: (place, make) => {
-        const loaded = resolved(place, { dir, load }).then(make);
+        const loaded = loadMiddleware(place, { dir, load }).then(make);
         // told below, where the start waits for all
         loaded.catch(() => undefined);
         loading.push(loaded);
@@ -530,85 +521,3 @@ const configOf = (name: string, listed: unknown): Members => {
 };
 
 type IndexHook = 'register' | 'bootstrap' | 'destroy';
-
-interface GlobalsDeps {
-  readonly dir: string;
-  readonly load: LoadModule;
-  readonly registry: Registry;
-  readonly strapi: Strapi;
-  readonly ignored: ReadonlySet<string>;
-  readonly faults: Faults;
-  readonly makeMiddleware: MakeMiddleware;
-}
-
-/** The project's own among `config/middlewares`; Strapi's are the server's work. */
-const globalsOf = async (listed: unknown, deps: GlobalsDeps): Promise<ListedGlobals> => {
-  const all: readonly unknown[] = Array.isArray(listed) ? listed : [];
-  if (!Array.isArray(listed ?? []))
-    deps.faults.add(
-      new CodeFault(`config/middlewares: give a list of ${ENTRIES}, unlike ${inspect(listed, inOneLine)}`),
-    );
-  const globals: Middleware[] = [];
-  let beforeErrors: number | null = null;
-  let beforeBody: number | null = null;
-  for (const [i, given] of all.entries()) {
-    // v4 knows no `enabled` here: one that is listed runs
-    const { name, resolve, config = {} } = isMembers(given) ? given : { name: given };
-    if (![name, resolve].some((it) => typeof it === 'string' && it !== '')) {
-      deps.faults.add(new CodeFault(`config/middlewares[${i}]: give ${ENTRY}, unlike ${inspect(given, inOneLine)}`));
-      continue;
-    }
-    const isOfStrapi = typeof name === 'string' && name.startsWith('strapi::');
-    if (name === 'strapi::errors') beforeErrors ??= globals.length;
-    if (name === 'strapi::body') beforeBody ??= globals.length;
-    if (isOfStrapi || isLeftOut(given, deps)) continue;
-    try {
-      const factory =
-        typeof resolve === 'string' ? await resolved(resolve, deps) : deps.registry.middleware(String(name), '');
-      if (!isCallable(factory)) throw noMiddleware({ name, resolve }, deps.registry);
-      const about = { ...deps, where: 'config/middlewares', name: name ?? resolve };
-      globals.push(deps.makeMiddleware(factory, config, about));
-    } catch (fault) {
-      deps.faults.add(fault);
-    }
-  }
-  return { globals, beforeErrors, beforeBody: beforeBody ?? globals.length };
-};
-
-interface ListedGlobals {
-  readonly globals: readonly Middleware[];
-  /** How many of them are listed before `strapi::errors`; null if that is not listed. */
-  readonly beforeErrors: number | null;
-  /** How many before `strapi::body`; all if that is not listed. */
-  readonly beforeBody: number;
-}
-
-const ENTRY = 'a name, { name, config } or { resolve, config }';
-const ENTRIES = 'names, { name, config } or { resolve, config }';
-/** What lies deeper may be a secret. */
-const inOneLine = { breakLength: Number.POSITIVE_INFINITY, depth: 0 };
-
-const noMiddleware = ({ name, resolve }: Members, registry: Registry): CodeFault => {
-  const text = String(resolve ?? name);
-  const why = (): string => {
-    if (resolve === undefined)
-      return text.startsWith('plugin::')
-        ? ', as plugins of others do not run here'
-        : orNearName(text, registry.namesOf('middlewares'));
-    return /^[./]/.test(text)
-      ? ', neither a file nor a folder with an index file, as seen from the folder of the project'
-      : ': install the packages of the project (npm install)';
-  };
-  return new CodeFault(
-    `config/middlewares: there is no middleware ${JSON.stringify(text)}${why()}; once all is well without it, list it in dovetail.config: project: { ignoreCode: ['${text}'] }`,
-  );
-};
-
-/** A package of the project, or a place in its folder. */
-const resolved = async (given: string, { dir, load }: Pick<GlobalsDeps, 'dir' | 'load'>): Promise<unknown> => {
-  const file = resolvedFile(given, dir);
-  if (file === null) return undefined;
-  const loaded = await load(file);
-  placeKeeper(loaded, file, true);
-  return loaded;
-};
