@@ -8,7 +8,6 @@ import type { RawCodes } from '../accounts/codes.js';
 import type { MailSender } from '../accounts/mail.js';
 import { offeredActions } from '../accounts/roles.js';
 import type { EventListeners } from '../events/events.js';
-import { limits } from '../limits.js';
 import { ADMIN_UID, type Uid, USER_UID } from '../model/model.js';
 import type { Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
@@ -24,10 +23,11 @@ import { newTransactions } from './data/transactions.js';
 import { newViews } from './data/views.js';
 import { newDescriptions } from './descriptions.js';
 import { newEventHub } from './event-hub.js';
+import { newIndexHooks } from './index-hooks.js';
 import { type CodeConfig, readCodeConfig } from './loading/config.js';
 import { addDefaults, type SettingsInForce } from './loading/defaults.js';
 import { newEnv, placeOf } from './loading/env.js';
-import { CodeFault, describeFault, type LoadModule, nameIn, newFaults, newLoader } from './loading/load.js';
+import { CodeFault, type LoadModule, nameIn, newFaults, newLoader } from './loading/load.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from './loading/parts.js';
 import type { Native } from './native.js';
 import { newPackages, type PackageSite, type Packages } from './packages.js';
@@ -190,13 +190,16 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       rest: { ...(isMembers(api['rest']) ? api['rest'] : {}), prefix: binding.prefix, ...rest },
     };
     addDefaults(config, { ...binding, dir });
-    /** The first change without effect since it was set to null. */
-    let ineffectiveChange: Error | null = null;
+    const indexHooks = newIndexHooks({
+      dir,
+      indexes: code.indexes,
+      ofPlugins: (hook) => plugins.run(hook),
+      strapi: () => strapi,
+      log,
+    });
     onMissed({
       unguarded: tellingOnce(dir, log),
-      changed: (fault) => {
-        ineffectiveChange ??= fault;
-      },
+      changed: indexHooks.noteWithoutEffect,
       ended: (file, fault) =>
         log.error(`${nameIn(dir, file)} lets no request pass until the server is started again: ${fault.message}`),
     });
@@ -325,38 +328,6 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       isPlain: (uid: string, action: CoreAction): boolean =>
         core.isCoreService(uid, action) && operatedOf[action].every((it) => !lifecycles.hears(uid, it)),
     };
-    /** @returns to be called once the hook has ended. @param late where it is, and what comes of it. */
-    const warnIfLate = (late: () => string, ms: number): (() => void) => {
-      const timer = setTimeout(() => log.warn(late()), ms).unref();
-      return () => clearTimeout(timer);
-    };
-    const callAll = async (hook: IndexHook, running: (file: string) => void): Promise<void> => {
-      await plugins.run(hook);
-      for (const { file, members } of code.indexes) {
-        const given = members[hook];
-        if (!isCallable(given)) continue;
-        running(file);
-        await given.call(members, { strapi });
-      }
-    };
-    /** What fails there stops the start. */
-    const run = async (hook: 'register' | 'bootstrap'): Promise<void> => {
-      let file = 'src';
-      const ended = warnIfLate(() => `${hook} of ${file} has not ended; the start waits for it`, limits.startHookMs);
-      ineffectiveChange = null;
-      try {
-        await callAll(hook, (it) => {
-          file = it;
-        });
-        // code may have caught it
-        if (ineffectiveChange) throw ineffectiveChange as Error;
-      } catch (fault) {
-        log.error({ err: fault }, `${hook} of the project failed`);
-        throw new CodeFault(describeFault(fault, dir, { file, what: `${hook} failed` }), { cause: fault });
-      } finally {
-        ended();
-      }
-    };
     // of others than faults of the project only a start can tell
     const faults = isTrial ? newFaults(() => undefined) : newFaults();
     for (const [uid, hooks] of await plugins.extend(code.extensions, faults))
@@ -379,7 +350,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     if (!isTrial) {
       // what it does may not be undone
       faults.throwAll();
-      await run('register');
+      await indexHooks.start('register');
       plugins.check();
     }
     const makeMiddleware: MakeMiddleware = isTrial ? () => (_ctx, next) => next() : middlewareOf;
@@ -439,7 +410,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
         hold.site = own;
         hold.native = native;
         hold.httpServer = httpServer;
-        await run('bootstrap');
+        await indexHooks.start('bootstrap');
         plugins.check();
         await Promise.all(loading);
         strapi['isLoaded'] = true;
@@ -450,16 +421,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
         cron.destroy();
         await settle();
         await leftWorkEnds();
-        let file = 'src';
-        const late = (): string => `destroy of ${file} has not ended; the process ends without it soon`;
-        const ended = warnIfLate(late, limits.closeMsMax / 2);
-        try {
-          await callAll('destroy', (it) => {
-            file = it;
-          });
-        } finally {
-          ended();
-        }
+        await indexHooks.destroy();
       },
     };
   };
@@ -519,5 +481,3 @@ const configOf = (name: string, listed: unknown): Members => {
   const config = isMembers(found) ? found['config'] : undefined;
   return isMembers(config) ? config : {};
 };
-
-type IndexHook = 'register' | 'bootstrap' | 'destroy';
