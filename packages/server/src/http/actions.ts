@@ -9,6 +9,7 @@ import type { NextOptions, Step } from '../handlers/handlers.js';
 import { handlerFor, refuse as refuseInWords, runHandler, stepAnswer } from '../handlers/run.js';
 import { limits } from '../limits.js';
 import { readEntryForm } from '../media/entries.js';
+import { uploaderOf } from '../media/files.js';
 import type { Received } from '../media/receive.js';
 import type { EntryType } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
@@ -297,8 +298,7 @@ const write = async (
   unwrap(site.reader.check({ action: 'findOne', type: request.type, id: null, ...show }, context));
   const hashed = await withHashedPasswords(request, context);
   const { type, data: given } = request;
-  const adminId = caller.who.kind === 'admin' ? caller.who.id : null;
-  return site.media.attach(files, { type, data: given, adminId }, (data, session) =>
+  return site.media.attach(files, { type, data: given, adminId: uploaderOf(caller) }, (data, session) =>
     applyAndAnswer({ ...hashed, data }, show, context, session, site),
   );
 };
@@ -330,6 +330,7 @@ const showSiblings: Show = {
   form: 'plain',
 };
 
+/** The creator of what the caller writes: an administrator, or whoever made the token (AD16). */
 const adminOf = ({ who }: KnownCaller): number | null => {
   if (who.kind === 'admin') return who.id;
   return who.kind === 'token' ? who.adminId : null;

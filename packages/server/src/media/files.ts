@@ -78,7 +78,7 @@ export const newFileActions = (storing: Storing): FileActions => {
       files,
       (stored) =>
         (part ?? writer).transaction((session) =>
-          storing.insert(stored, session, adminOf(caller), async (inserted) => {
+          storing.insert(stored, session, uploaderOf(caller), async (inserted) => {
             const ids = inserted.map((it) => it.id);
             if (reference) await addTo(reference, ids, caller, session);
             const texts: string[] = [];
@@ -117,7 +117,7 @@ export const newFileActions = (storing: Storing): FileActions => {
   const changeInfo = (id: number, info: FileInfo, { caller, match }: FileRequest): Promise<Answer> =>
     writer.transaction(async (session) => {
       const data = await placed(info, session);
-      const request = { action: 'update', type, id, data, match, adminId: adminOf(caller) } as const;
+      const request = { action: 'update', type, id, data, match, adminId: uploaderOf(caller) } as const;
       return shownTo(caller, await applyAndAnswer(request, showing, contextOf(caller), session, { reader, writer }));
     });
 
@@ -134,7 +134,7 @@ export const newFileActions = (storing: Storing): FileActions => {
         if (!stored) return refuse(issue('media.entity-absent', []));
         const place = info.folder === undefined ? {} : await placeIn(info.folder, model, session.tx, db.dialect);
         const data = { ...values, ...place };
-        const write = { action: 'update', type, id, data, match, adminId: adminOf(caller) } as const;
+        const write = { action: 'update', type, id, data, match, adminId: uploaderOf(caller) } as const;
         const answered = await applyAndAnswer(write, showing, contextOf(caller), session, { reader, writer });
         const { version } = answered.written;
         const { content: after = '' } = (await lockFile(id, session.tx, db.dialect)) ?? {};
@@ -230,8 +230,8 @@ export const newFileActions = (storing: Storing): FileActions => {
   };
 };
 
-/** v4 keeps creators of files for uploads in its administration only. */
-const adminOf = ({ who }: KnownCaller): number | null => (who.kind === 'admin' ? who.id : null);
+/** The administrator who uploads or changes a file. Unlike what else a token writes (AD16), its files have no creator, as in v4. */
+export const uploaderOf = ({ who }: KnownCaller): number | null => (who.kind === 'admin' ? who.id : null);
 const mayPlaceBy = ({ mayPlace, caller: { who } }: FileRequest): boolean => mayPlace ?? who.kind === 'admin';
 
 const absent = (): Result<never> => refused(issue('media.absent', []));
