@@ -6,7 +6,7 @@ import type { KnownCaller } from '../access/caller.js';
 import { issue } from '../errors.js';
 import type { LastAttempt } from '../events/notifier.js';
 import { countDeliveries } from '../events/outbox.js';
-import { readWebhooks } from '../events/webhooks.js';
+import { readWebhooks, urlWithoutSecrets } from '../events/webhooks.js';
 import type { EntryCounts } from '../read/entries.js';
 import type { KeptCounts } from '../read/kept.js';
 import type { Site } from '../site/site.js';
@@ -157,7 +157,7 @@ const webhooksOf = async (db: Db, lastAttempts: ReadonlyMap<number, LastAttempt>
     return {
       id,
       name,
-      url: withoutSecrets(url),
+      url: urlWithoutSecrets(url),
       isEnabled: enabled,
       events,
       waiting,
@@ -166,9 +166,6 @@ const webhooksOf = async (db: Db, lastAttempts: ReadonlyMap<number, LastAttempt>
     };
   });
 };
-
-/** What stands before the host or behind the path may be a secret. */
-const withoutSecrets = (url: string): string => url.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//');
 
 const webhooksCheck = (failed: number): HealthCheck =>
   failed === 0

@@ -2,6 +2,7 @@
 import { hintAt, issue, refuse } from '../errors.js';
 import { type EntryType, type LinkAttribute, type Model, type PartAttribute, typeLabel } from '../model/model.js';
 import { AddedFiles } from '../write/change.js';
+import { isObject } from '../write/ids.js';
 import type { Data } from '../write/request.js';
 import type { Session } from '../write/session.js';
 import type { Form, Received } from './receive.js';
@@ -111,9 +112,6 @@ const placeOf = (name: string, data: Data, type: EntryType, model: Model): Place
 
 const indexOf = (segment: string | undefined): number =>
   segment !== undefined && /^(?:0|[1-9]\d{0,5})$/.test(segment) ? Number(segment) : -1;
-
-const isObject = (value: unknown): value is Data =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 // ---- the data with its files
 

@@ -1,7 +1,7 @@
 /** What the code of a project asks of the server while it handles a request: the actions themselves, rights, and what is allowed. */
 import type Koa from 'koa';
 import { LRUCache } from 'lru-cache';
-import type { KnownCaller } from '../../access/caller.js';
+import { type KnownCaller, nobody } from '../../access/caller.js';
 import { readTokenDetails } from '../../accounts/tokens.js';
 import { type Issue, issue, never, Refusal, unwrap } from '../../errors.js';
 import { limits } from '../../limits.js';
@@ -38,8 +38,6 @@ import { type EndpointDeps, newEndpoints } from './endpoints.js';
 /** To whom only private attributes are closed. */
 const anyCaller = { version: 'anybody', may: () => true };
 
-const noCaller: KnownCaller = { version: 'nobody', who: { kind: 'public' }, may: () => false };
-
 /** What a kept query takes besides its text. */
 const SOURCE_BYTES = 300;
 
@@ -66,12 +64,12 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
   };
 
   const callerOfAuth = (auth: unknown): KnownCaller | null =>
-    auth !== null && typeof auth === 'object' ? ((auth as WithCaller)[CALLER] ?? noCaller) : null;
+    auth !== null && typeof auth === 'object' ? ((auth as WithCaller)[CALLER] ?? nobody) : null;
   /** What code gives in place of a context may have no more than `state.auth`. */
   const callerOf = (ctx: object | undefined): KnownCaller =>
     (ctx as WithCaller | undefined)?.[CALLER] ??
     callerOfAuth((ctx as Partial<CodeContext> | undefined)?.state?.['auth']) ??
-    noCaller;
+    nobody;
   const requestOf = (ctx: CodeContext): Koa.Context => ctx as unknown as Koa.Context;
 
   /** The text of the request as long as nobody has changed what was made of it. */
@@ -251,7 +249,7 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
       });
     },
     skipAuthentication: (ctx) => {
-      (ctx as WithCaller)[CALLER] = noCaller;
+      (ctx as WithCaller)[CALLER] = nobody;
     },
     callerOfAuth,
     withForm,
