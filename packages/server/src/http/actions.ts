@@ -7,7 +7,6 @@ import { issue, ok, Refusal, type Result, refused, unwrap } from '../errors.js';
 import { newContent } from '../handlers/content.js';
 import type { NextOptions, Step } from '../handlers/handlers.js';
 import { handlerFor, refuse as refuseInWords, runHandler, stepAnswer } from '../handlers/run.js';
-import { limits } from '../limits.js';
 import { readEntryForm } from '../media/entries.js';
 import { uploaderOf } from '../media/files.js';
 import type { Received } from '../media/receive.js';
@@ -69,7 +68,7 @@ const answerAction = async (
   const admitted = await admit(type, permissionFor(type, action), request, site);
   if (!admitted.ok) return sendIssues(reply, admitted.issues);
   const given = (request.params as { readonly id?: string }).id;
-  const id = given === undefined ? null : parseId(given, limits.integerMax);
+  const id = given === undefined ? null : parseId(given);
   if (given !== undefined && id === null)
     return sendIssues(reply, [issue(action === 'createLocalization' ? 'locale.no-entry' : 'http.not-found', [])]);
   const search = searchOfRequest(request);

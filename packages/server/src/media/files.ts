@@ -71,7 +71,7 @@ export const newFileActions = (storing: Storing): FileActions => {
     const { caller, part } = request;
     const received = filesOf(form);
     if (received.length === 0) return refuse(issue('media.no-files', []));
-    const infos = unwrap(readInfos(textsOf(form, 'fileInfo'), received.length, mayPlaceBy(request)));
+    const infos = unwrap(readInfos(infoTextsOf(form), received.length, mayPlaceBy(request)));
     const reference = readReference(form, model, { caller, hasUpdateHandler });
     const files = received.map((it, i) => ({ received: it, info: infos[i] ?? {} }));
     return storing.store(
@@ -178,7 +178,7 @@ export const newFileActions = (storing: Storing): FileActions => {
     return storing.withForm(incoming, async (form) => {
       const [file, ...others] = filesOf(form);
       if (others.length > 0) return refuse(issue('media.several-for-one', []));
-      const [info = {}] = unwrap(readInfos(textsOf(form, 'fileInfo'), 1, mayPlaceBy(request)));
+      const [info = {}] = unwrap(readInfos(infoTextsOf(form), 1, mayPlaceBy(request)));
       return file ? replace(row, file, info, request) : changeInfo(row.id, info, request);
     });
   };
@@ -247,8 +247,8 @@ const filesOf = ({ files }: Form): readonly Received[] => {
   return other && wanted.length > 0 ? refuse(issue('media.field', [], { name: other.field })) : wanted;
 };
 
-const textsOf = ({ fields }: Form, name: string): readonly string[] =>
-  fields.filter((it) => it.name === name).map((it) => it.value);
+const infoTextsOf = ({ fields }: Form): readonly string[] =>
+  fields.filter((it) => it.name === 'fileInfo').map((it) => it.value);
 
 const infoInJson = (body: unknown, mayPlace: boolean): Result<FileInfo> =>
   readInfo(

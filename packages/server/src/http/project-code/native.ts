@@ -137,7 +137,7 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
     const { request }: Partial<CodeContext> = ctx;
     // a list has no id, whatever the route calls its parameters
     const given = action === 'find' ? undefined : idIn(ctx);
-    const id = given === undefined ? null : parseId(given, limits.integerMax);
+    const id = given === undefined ? null : parseId(given);
     if (given !== undefined && id === null) throw new Refusal(issue('http.not-found', []));
     const koa = requestOf(ctx);
     const changed = contexts.changedQuery(koa);
@@ -185,7 +185,7 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
     },
     validateQuery: (ctx, type, asked) => {
       const context = contextFor(type, { caller: callerOf(ctx), defaultLocale: null, format: 'v4' }, {}, site);
-      const isOfOne = asked === undefined && parseId(idIn(ctx) ?? '', limits.integerMax) !== null;
+      const isOfOne = asked === undefined && parseId(idIn(ctx) ?? '') !== null;
       const action = type.kind === 'single' ? 'single' : isOfOne ? 'findOne' : 'find';
       const koa = requestOf(ctx);
       const query = sourceOf(koa, contexts.changedQuery(koa), type);
