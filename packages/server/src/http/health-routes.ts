@@ -126,7 +126,10 @@ const healthNow = async ({ site, project, version, uploadsDir, isHealthy }: Heal
 const sharesOf = ({ found, joined, computed }: KeptCounts) => ({ found: found + joined, made: computed });
 const keptEntries = ({ found, missed }: EntryCounts) => ({ found, made: missed });
 
-/** What the process itself holds: on Linux without the pages of files that it maps, which the system takes back whenever they are needed elsewhere. */
+/**
+ * Bytes that the process itself holds: on Linux without the pages of files that it maps, which the system takes back whenever they are needed
+ * elsewhere.
+ */
 const ownMemory = async (): Promise<number> => {
   const status = await fs.promises.readFile('/proc/self/status', 'utf8').catch(() => '');
   const [, kib] = /^RssAnon:\s+(\d+) kB$/m.exec(status) ?? [];

@@ -316,7 +316,10 @@ const namesParts = (data: Data, { attributes }: EntryType): boolean =>
 /** Files that are added to a list, which no text holds. */
 const ADDED = crypto.randomUUID();
 
-/** Dates and the like as JSON writes them, and a BigInt as its digits, which `biginteger` attributes take. Refuses what is nested so deeply that JSON cannot be written. */
+/**
+ * Dates and the like as JSON writes them, and a BigInt as its digits, which `biginteger` attributes take. Refuses what is nested so deeply
+ * that JSON cannot be written.
+ */
 export const plain = (data: object): unknown => {
   try {
     return JSON.parse(

@@ -82,7 +82,10 @@ const noMiddleware = ({ name, resolve }: Members, registry: Registry): CodeFault
   );
 };
 
-/** What a package of the project or a file exports; undefined if there is none. @param given the name of the package, or a place in the folder of the project. */
+/**
+ * What a package of the project or a file exports; undefined if there is none.
+ * @param given the name of the package, or a place in the folder of the project.
+ */
 export const loadMiddleware = async (
   given: string,
   { dir, load }: Pick<GlobalsDeps, 'dir' | 'load'>,
