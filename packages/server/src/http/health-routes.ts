@@ -107,7 +107,7 @@ const healthNow = async ({ site, project, version, uploadsDir, isHealthy }: Heal
       name: db.place,
       bytes: engine.bytes,
       // of SQLite: what is committed and not yet in the file
-      walBytes: db.dialect.name === 'sqlite' ? await bytesOf(`${db.place}-wal`) : null,
+      walBytes: db.dialect.name === 'sqlite' ? await journalBytesOf(db.place) : null,
     },
     process: {
       uptimeSeconds: Math.round(process.uptime()),
@@ -137,8 +137,10 @@ const ownMemory = async (): Promise<number> => {
 };
 
 /** 0 if there is no such file. */
-const bytesOf = async (file: string): Promise<number> => {
-  const { size } = await fs.promises.stat(file).catch(() => ({ size: 0 }));
+/** SQLite keeps the journal beside what a link leads to. */
+const journalBytesOf = async (file: string): Promise<number> => {
+  const opened = await fs.promises.realpath(file).catch(() => file);
+  const { size } = await fs.promises.stat(`${opened}-wal`).catch(() => ({ size: 0 }));
   return size;
 };
 
