@@ -7,7 +7,7 @@ import { refuseOtherClient } from '../project.js';
 import { StartFault } from '../start-fault.js';
 import { readSetup } from '../v4project/config.js';
 import { newBackupName, uploadsBeside } from './names.js';
-import { databaseOf, isSqlite, uploadsOf } from './places.js';
+import { databaseOf, uploadsOf } from './places.js';
 import { dumpCommand } from './postgres.js';
 
 export interface BackupOptions {
@@ -21,8 +21,8 @@ export const backup = async (project: string, { out, uploads }: BackupOptions): 
   const dir = path.resolve(project);
   const { env, v4 } = await readSetup(dir);
   refuseOtherClient({ dir, v4 });
-  const file = path.resolve(out ?? path.join(dir, newBackupName(isSqlite(env) ? 'db' : 'dump')));
-  if (!isSqlite(env)) throw new StartFault(dumpCommand(env, file));
+  const file = path.resolve(out ?? path.join(dir, newBackupName(env.DATABASE_CLIENT === 'sqlite' ? 'db' : 'dump')));
+  if (env.DATABASE_CLIENT !== 'sqlite') throw new StartFault(dumpCommand(env, file));
   const database = databaseOf(dir, env);
   if (!fs.existsSync(database)) throw new StartFault(`There is no file ${database}.`);
   for (const it of uploads ? [file, uploadsBeside(file)] : [file])

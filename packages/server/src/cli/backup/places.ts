@@ -5,8 +5,6 @@ import type { Environment } from '../config.js';
 import { uploadsDirOf } from '../site.js';
 import { StartFault } from '../start-fault.js';
 
-export const isSqlite = ({ DATABASE_CLIENT: client }: Environment): boolean => client === 'sqlite';
-
 export const databaseOf = (dir: string, { DATABASE_FILENAME: name }: Environment): string => path.resolve(dir, name);
 
 /** The folder itself where it is linked, as deployments do: a link is neither copied nor replaced. */

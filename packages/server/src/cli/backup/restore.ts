@@ -6,7 +6,7 @@ import { StartFault } from '../start-fault.js';
 import { readSetup } from '../v4project/config.js';
 import { freeSuffix, uploadsBeside } from './names.js';
 import { giveTo, ownerOf } from './owners.js';
-import { databaseOf, hasContent, isSqlite, uploadsOf, whereLinked } from './places.js';
+import { databaseOf, hasContent, uploadsOf, whereLinked } from './places.js';
 import { restoreCommand } from './postgres.js';
 import { stageUploads } from './uploads.js';
 
@@ -20,7 +20,7 @@ export const restore = async (project: string, given: string, { force }: Restore
   const dir = path.resolve(project);
   const { env } = await readSetup(dir);
   const file = path.resolve(given);
-  if (!isSqlite(env)) throw new StartFault(restoreCommand(env, file));
+  if (env.DATABASE_CLIENT !== 'sqlite') throw new StartFault(restoreCommand(env, file));
   const { copyBeside, DatabaseInUse, faultOfDatabase, journalOf, replaceDatabase } = await import(
     '../../sql/sqlite/backup.js'
   );
