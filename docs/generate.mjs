@@ -85,7 +85,7 @@ const samplesOf = {
   'form.not-a-file': { name: 'files.cover' },
   'media.field': { name: 'photos' },
   'media.info': { at: 'fileInfo', expected: 'object', value: '{name' },
-  'media.type': { allowed: ['images'], ids: [8] },
+  'media.type': { allowed: ['images'], files: [8] },
   'media.folder-taken': { name: 'Winter' },
   'media.folder-full': { files: 3, folders: 1 },
   'media.handled': { at: 'ref', type: 'article' },

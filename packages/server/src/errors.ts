@@ -466,9 +466,10 @@ export const issueKinds = {
   'media.field': invalid<{ name: string }>(({ name }) => `Files belong in the field "files", not "${shorten(name)}"`),
   'media.file-name': named('ApplicationError', () => 'File name contains invalid characters'),
   'media.not-an-image': named('ApplicationError', () => 'File is not a valid image'),
-  'media.type': invalid<{ allowed: readonly string[]; ids: readonly number[] }>(
-    ({ at, allowed, ids }) =>
-      `${at} accepts only ${listNames(allowed)}; files of other types: ${shorten(ids.join(', '))}`,
+  /** Files by their ids, or by their names if they came with the request and have no ids any more. */
+  'media.type': invalid<{ allowed: readonly string[]; files: readonly (number | string)[] }>(
+    ({ at, allowed, files }) =>
+      `${at} accepts only ${listNames(allowed)}; files of other types: ${shorten(files.join(', '))}`,
   ),
   'media.handled': named<{ type: string }>(
     'ForbiddenError',

@@ -1,3 +1,4 @@
+/** The entry of the page: styles that everything has, and the app in its element. */
 import '@mantine/core/styles.css';
 import './shell/shell.css';
 import { setNonce } from 'get-nonce';

@@ -310,6 +310,9 @@ const userCredential = (claims: JwtClaims, users: Rows, settings: Rows, jwts: Jw
 /** A boolean as drivers return it. */
 export const isTrue = (stored: unknown): boolean => stored === true || stored === 1;
 
+/** Whoever may do nothing. */
+export const nobody: KnownCaller = { version: 'nobody', who: { kind: 'public' }, may: () => false };
+
 /** The rights of an API token. As in v4 those that need no permissions are full access and reading, whatever routes serve. */
 export const tokenCaller = ({ id, type, actions, adminId }: ApiToken, isServed?: IsServed): KnownCaller => {
   const who = { kind: 'token', id, adminId } as const;

@@ -338,7 +338,7 @@ export const describeDrafts = ({ drafts }: Stored): readonly string[] =>
     );
 
 /** One line per attribute that was a password. */
-export const describeHashed = ({ hashed }: Stored): readonly string[] =>
+const describeHashed = ({ hashed }: Stored): readonly string[] =>
   [...hashed].flatMap(([uid, names]) =>
     names.map(
       (name) =>

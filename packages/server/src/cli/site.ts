@@ -6,7 +6,7 @@ import type { IsServed } from '../access/permissions.js';
 import { MailFault } from '../accounts/mail.js';
 import { errorEnvelope, never, Refusal } from '../errors.js';
 import type { Outcome } from '../events/outbox.js';
-import type { Webhook } from '../events/webhooks.js';
+import { urlWithoutSecrets, type Webhook } from '../events/webhooks.js';
 import type { HandlersByType } from '../handlers/load.js';
 import type { ServerSettings } from '../http/server.js';
 import { STUDIO_PATH, type StudioSettings } from '../http/studio-files.js';
@@ -190,7 +190,7 @@ const signingKeyOf = ({ WEBHOOK_SECRET: secret }: Project['env']): Buffer | null
 
 const logOutcome = (outcome: Outcome, { id, name, url }: Webhook, logger: FastifyBaseLogger): void => {
   const { event, message, attempt } = outcome.delivery;
-  const facts = { webhook: { id, name, url: withoutSecrets(url) }, event, message, attempt };
+  const facts = { webhook: { id, name, url: urlWithoutSecrets(url) }, event, message, attempt };
   switch (outcome.kind) {
     case 'delivered':
       logger.debug(facts, 'webhook: delivered');
@@ -207,9 +207,6 @@ const logOutcome = (outcome: Outcome, { id, name, url }: Webhook, logger: Fastif
       never(outcome);
   }
 };
-
-/** What stands before the host or behind the path may be a secret. */
-const withoutSecrets = (url: string): string => url.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//');
 
 const storeFor = async ({ dir, config, env }: Project): Promise<Store> => {
   const { bucket, ...s3 } = config.upload.s3;

@@ -169,5 +169,5 @@ const outcomeOf = (delivery: Claimed, sent: Awaited<ReturnType<typeof send>>, no
 };
 
 /** Not quite the same for all, so that they do not come at once to a receiver that has just recovered. */
-export const pauseAfter = (attempt: number, random = Math.random()): number =>
+const pauseAfter = (attempt: number, random = Math.random()): number =>
   Math.round(Math.min(limits.webhookPauseMsMax, limits.webhookPauseMs * 4 ** (attempt - 1)) * (0.9 + 0.2 * random));

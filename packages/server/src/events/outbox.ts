@@ -110,7 +110,7 @@ export const claim = async (
     const webhook = dialect.bindSlot('integer', 0);
     const at = dialect.bindSlot('bigint', 1);
     // locks the rows that it returns, and no others
-    const first = sql`select d.id from ${table} d where d.webhook_id = ${webhook} and d.due_at <= ${at} and not exists (select 1 from ${earlierThan('d')}) order by d.due_at, d.id limit ${dialect.bindSlot('integer', 3)}${dialect.skipLocked}`;
+    const first = sql`select d.id from ${table} d where d.webhook_id = ${webhook} and d.due_at <= ${at} and not exists (select 1 from ${earlier}) order by d.due_at, d.id limit ${dialect.bindSlot('integer', 3)}${dialect.skipLocked}`;
     return sql`update ${table} set due_at = ${dialect.bindSlot('bigint', 2)}, attempted_at = ${at}, attempts = attempts + 1 where id in (${first}) returning id, webhook_id, subject, message, event, body, attempts`;
   });
   const lease = now + limits.webhookLeaseMs;
@@ -131,18 +131,15 @@ export const claim = async (
     .sort((a, b) => a.id - b.id);
 };
 
-/** Rows for which a row has to wait. */
-const earlierThan = (name: string): Sql => {
-  const of = (column: string): Sql => sql.ref(`${name}.${column}`);
-  return sql`${table} e where e.webhook_id = ${of('webhook_id')} and e.subject = ${of('subject')} and e.due_at is not null and e.id < ${of('id')}`;
-};
+/** Rows `e` for which a row `d` has to wait. */
+const earlier: Sql = sql`${table} e where e.webhook_id = d.webhook_id and e.subject = d.subject and e.due_at is not null and e.id < d.id`;
 
 /** Rows that are due and have to wait are due when the first of their subject is, so that they are in nobody's way; `settle` wakes them. */
 const postpone = (webhookId: number, now: number, dialect: Dialect): Statement => {
   const statement = keptStatement(dialect, 'outbox postpone', () => {
     const latest = dialect.bindSlot('bigint', 2);
-    const first = sql`select case when e.due_at < ${latest} then e.due_at else ${latest} end from ${earlierThan('d')} order by e.id limit 1`;
-    return sql`update ${table} as d set due_at = (${first}) where d.webhook_id = ${dialect.bindSlot('integer', 0)} and d.due_at <= ${dialect.bindSlot('bigint', 1)} and exists (select 1 from ${earlierThan('d')})`;
+    const first = sql`select case when e.due_at < ${latest} then e.due_at else ${latest} end from ${earlier} order by e.id limit 1`;
+    return sql`update ${table} as d set due_at = (${first}) where d.webhook_id = ${dialect.bindSlot('integer', 0)} and d.due_at <= ${dialect.bindSlot('bigint', 1)} and exists (select 1 from ${earlier})`;
   });
   return withValues(statement, [webhookId, String(now), String(now + POSTPONED_MS_MAX)], dialect);
 };

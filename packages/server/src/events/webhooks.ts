@@ -1,6 +1,6 @@
 /** Webhooks as v4 stores them, in its table `strapi_webhooks`. */
 import { sql } from 'kysely';
-import { type Db, type ReadProgram, readInside, readRows, type Tx } from '../sql/dialect.js';
+import { type Db, jsonIn, type ReadProgram, readInside, readRows, type Tx } from '../sql/dialect.js';
 import { ensureOutbox, orphans } from './outbox.js';
 
 export interface Webhook {
@@ -22,20 +22,11 @@ export function* readWebhooks({ dialect }: Pick<Db, 'dialect'>): ReadProgram<rea
     id: id as number,
     name: String(name ?? ''),
     url: String(url ?? ''),
-    headers: headersIn(treeOf(headers)),
-    events: eventsIn(treeOf(events)),
+    headers: headersIn(jsonIn(headers)),
+    events: eventsIn(jsonIn(events)),
     enabled: enabled === true || enabled === 1,
   }));
 }
-
-const treeOf = (json: unknown): unknown => {
-  if (typeof json !== 'string') return json;
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null;
-  }
-};
 
 const headersIn = (tree: unknown): Webhook['headers'] =>
   tree === null || typeof tree !== 'object' || Array.isArray(tree)
@@ -90,3 +81,6 @@ export const enableWebhook = async (id: number, enabled: boolean, db: Db): Promi
 
 const hasWebhook = async (id: number, tx: Tx, db: Db): Promise<boolean> =>
   (await readInside(readWebhooks(db), tx)).some((it) => it.id === id);
+
+/** What stands before the host or behind the path may be a secret. */
+export const urlWithoutSecrets = (url: string): string => url.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//');

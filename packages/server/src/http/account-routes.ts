@@ -5,7 +5,6 @@ import type { AccountAnswer } from '../accounts/account.js';
 import type { Accounts } from '../accounts/accounts.js';
 import { type AccountEndpoint, accountEndpoints } from '../accounts/endpoints.js';
 import { issue } from '../errors.js';
-import { limits } from '../limits.js';
 import { readPrecondition } from '../read/etag.js';
 import { isObject } from '../write/ids.js';
 import { type Attempts, attemptingBy } from './attempts.js';
@@ -58,7 +57,7 @@ const handlerOf =
       caller,
       body: request.body,
       search: searchOfRequest(request),
-      id: given === undefined ? null : parseId(given, limits.integerMax),
+      id: given === undefined ? null : parseId(given),
       match: readPrecondition(request.headers),
     });
     return answer.ok ? send(reply, answer.value) : sendIssues(reply, answer.issues);

@@ -7,8 +7,8 @@ import { issue, ok, Refusal, type Result, refused, unwrap } from '../errors.js';
 import { newContent } from '../handlers/content.js';
 import type { NextOptions, Step } from '../handlers/handlers.js';
 import { handlerFor, refuse as refuseInWords, runHandler, stepAnswer } from '../handlers/run.js';
-import { limits } from '../limits.js';
 import { readEntryForm } from '../media/entries.js';
+import { uploaderOf } from '../media/files.js';
 import type { Received } from '../media/receive.js';
 import type { EntryType } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
@@ -68,7 +68,7 @@ const answerAction = async (
   const admitted = await admit(type, permissionFor(type, action), request, site);
   if (!admitted.ok) return sendIssues(reply, admitted.issues);
   const given = (request.params as { readonly id?: string }).id;
-  const id = given === undefined ? null : parseId(given, limits.integerMax);
+  const id = given === undefined ? null : parseId(given);
   if (given !== undefined && id === null)
     return sendIssues(reply, [issue(action === 'createLocalization' ? 'locale.no-entry' : 'http.not-found', [])]);
   const search = searchOfRequest(request);
@@ -297,8 +297,7 @@ const write = async (
   unwrap(site.reader.check({ action: 'findOne', type: request.type, id: null, ...show }, context));
   const hashed = await withHashedPasswords(request, context);
   const { type, data: given } = request;
-  const adminId = caller.who.kind === 'admin' ? caller.who.id : null;
-  return site.media.attach(files, { type, data: given, adminId }, (data, session) =>
+  return site.media.attach(files, { type, data: given, adminId: uploaderOf(caller) }, (data, session) =>
     applyAndAnswer({ ...hashed, data }, show, context, session, site),
   );
 };
@@ -330,6 +329,7 @@ const showSiblings: Show = {
   form: 'plain',
 };
 
+/** The creator of what the caller writes: an administrator, or whoever made the token (AD16). */
 const adminOf = ({ who }: KnownCaller): number | null => {
   if (who.kind === 'admin') return who.id;
   return who.kind === 'token' ? who.adminId : null;

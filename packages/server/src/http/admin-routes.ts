@@ -8,7 +8,6 @@ import type { AdminAnswer } from '../administration/administration.js';
 import { type AdminActions, type AdminEndpoint, adminEndpoints } from '../administration/endpoints.js';
 import { emailOf } from '../administration/rows.js';
 import { issue, ok, type Result, refused } from '../errors.js';
-import { limits } from '../limits.js';
 import { isObject } from '../write/ids.js';
 import { type Attempts, attemptingBy } from './attempts.js';
 import { addPath } from './paths.js';
@@ -46,7 +45,7 @@ const handlerOf =
     const answer = await endpoint.actionOf(deps.actions)({
       caller: caller.value,
       body: request.body,
-      id: given === undefined ? null : parseId(given, limits.integerMax),
+      id: given === undefined ? null : parseId(given),
       refreshToken: needs === 'cookie' ? refreshTokenIn(request) : null,
       accessToken: needs === 'admin' ? bearerOf(request.headers.authorization ?? '') : null,
     });

@@ -12,6 +12,7 @@ import { IncomingForm } from '../media/receive.js';
 import { readFields } from '../query/brackets.js';
 import { toObject } from '../query/objects.js';
 import { acceptedNames, brotliOptions, codingNames, compressedBytesMin, encodings } from './encodings.js';
+import { loggable } from './faults.js';
 import { sendIssues } from './respond.js';
 
 /** Marks a body that is refused before anything else is looked at (RQ14). */
@@ -112,7 +113,8 @@ export const addBodies = async (
     // files are rarely smaller for it, and its bound would be that of JSON
     if (encoding !== 'identity') return done(null, new RefusedBody(issue('form.encoded', [])));
     const { 'content-length': length } = request.headers;
-    request.form = new IncomingForm(contentType, stream, length === undefined ? null : Number(length));
+    const onFault = (fault: unknown): void => request.log.error({ err: loggable(fault) }, 'uploads cannot be stored');
+    request.form = new IncomingForm(contentType, stream, length === undefined ? null : Number(length), onFault);
     done(null, undefined);
   });
   // any other content type counts as no body; the action reports its data as missing (BO17)

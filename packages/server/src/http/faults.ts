@@ -96,11 +96,17 @@ export const loggable = (fault: unknown): unknown => {
   try {
     // runs all getters
     const plain = JSON.parse(asJson(stdSerializers.err(fault as Error)));
-    return typeof plain?.stack === 'string' ? { ...plain, stack: withSources(plain.stack) } : plain;
+    return typeof plain?.stack === 'string'
+      ? { ...plain, message: messageOf(fault as Partial<Error>, plain.message), stack: withSources(plain.stack) }
+      : plain;
   } catch {
     return { message: inspectSafely(fault) };
   }
 };
+
+/** @param joined by pino with the messages of its causes; not used where the message quotes its cause, which would be there twice. */
+const messageOf = ({ message, cause }: Partial<Error>, joined: unknown): unknown =>
+  isA(Error, cause) && message?.includes(cause.message) ? message : joined;
 
 /** Without what JSON cannot hold, such as the requests in errors of HTTP clients, which lead back to themselves. */
 const asJson = (described: object): string => {

@@ -3,7 +3,6 @@ import type http from 'node:http';
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import type { Callers } from '../access/caller.js';
 import { issue, type Result, refused } from '../errors.js';
-import { limits } from '../limits.js';
 import type { FileActions, FileRequest } from '../media/files.js';
 import type { Media } from '../media/media.js';
 import { textOfSearch } from '../query/searches.js';
@@ -90,7 +89,7 @@ export const answerFiles = async (
   const id = given ?? changed;
   return media.files[changed === null ? action : 'update']({
     ...asked,
-    id: id === null ? null : parseId(id, limits.integerMax),
+    id: id === null ? null : parseId(id),
     match: readPrecondition(headers),
   });
 };

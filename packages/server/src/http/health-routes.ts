@@ -6,7 +6,7 @@ import type { KnownCaller } from '../access/caller.js';
 import { issue } from '../errors.js';
 import type { LastAttempt } from '../events/notifier.js';
 import { countDeliveries } from '../events/outbox.js';
-import { readWebhooks } from '../events/webhooks.js';
+import { readWebhooks, urlWithoutSecrets } from '../events/webhooks.js';
 import type { EntryCounts } from '../read/entries.js';
 import type { KeptCounts } from '../read/kept.js';
 import type { Site } from '../site/site.js';
@@ -107,7 +107,7 @@ const healthNow = async ({ site, project, version, uploadsDir, isHealthy }: Heal
       name: db.place,
       bytes: engine.bytes,
       // of SQLite: what is committed and not yet in the file
-      walBytes: db.dialect.name === 'sqlite' ? await bytesOf(`${db.place}-wal`) : null,
+      walBytes: db.dialect.name === 'sqlite' ? await journalBytesOf(db.place) : null,
     },
     process: {
       uptimeSeconds: Math.round(process.uptime()),
@@ -126,16 +126,20 @@ const healthNow = async ({ site, project, version, uploadsDir, isHealthy }: Heal
 const sharesOf = ({ found, joined, computed }: KeptCounts) => ({ found: found + joined, made: computed });
 const keptEntries = ({ found, missed }: EntryCounts) => ({ found, made: missed });
 
-/** What the process itself holds: on Linux without the pages of files that it maps, which the system takes back whenever they are needed elsewhere. */
+/**
+ * Bytes that the process itself holds: on Linux without the pages of files that it maps, which the system takes back whenever they are needed
+ * elsewhere.
+ */
 const ownMemory = async (): Promise<number> => {
   const status = await fs.promises.readFile('/proc/self/status', 'utf8').catch(() => '');
   const [, kib] = /^RssAnon:\s+(\d+) kB$/m.exec(status) ?? [];
   return kib === undefined ? process.memoryUsage.rss() : Number(kib) * 1024;
 };
 
-/** 0 if there is no such file. */
-const bytesOf = async (file: string): Promise<number> => {
-  const { size } = await fs.promises.stat(file).catch(() => ({ size: 0 }));
+/** 0 if there is none. SQLite keeps the journal beside what a link leads to. */
+const journalBytesOf = async (file: string): Promise<number> => {
+  const opened = await fs.promises.realpath(file).catch(() => file);
+  const { size } = await fs.promises.stat(`${opened}-wal`).catch(() => ({ size: 0 }));
   return size;
 };
 
@@ -157,7 +161,7 @@ const webhooksOf = async (db: Db, lastAttempts: ReadonlyMap<number, LastAttempt>
     return {
       id,
       name,
-      url: withoutSecrets(url),
+      url: urlWithoutSecrets(url),
       isEnabled: enabled,
       events,
       waiting,
@@ -166,9 +170,6 @@ const webhooksOf = async (db: Db, lastAttempts: ReadonlyMap<number, LastAttempt>
     };
   });
 };
-
-/** What stands before the host or behind the path may be a secret. */
-const withoutSecrets = (url: string): string => url.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//');
 
 const webhooksCheck = (failed: number): HealthCheck =>
   failed === 0

@@ -387,7 +387,7 @@ const newTargets = (routes: readonly Route[], { handlers }: Site): ((method: str
     if (found) return targetFor(found, null, search);
     const idAt = path.lastIndexOf('/') + 1;
     const entry = entries.get(path.slice(0, idAt));
-    const id = entry ? parseId(path.slice(idAt), limits.integerMax) : null;
+    const id = entry ? parseId(path.slice(idAt)) : null;
     return entry && id !== null ? targetFor(entry, id, search) : null;
   };
 };

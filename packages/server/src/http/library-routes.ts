@@ -40,7 +40,7 @@ export const addLibraryPaths = (app: FastifyInstance, { library, callers }: Libr
       const allowed = caller.ok ? mayManage(caller.value, permission) : caller;
       if (!allowed.ok) return sendIssues(reply, allowed.issues);
       const { id } = request.params as { readonly id?: string };
-      const answer = await act(request, id === undefined ? null : parseId(id, limits.integerMax), allowed.value);
+      const answer = await act(request, id === undefined ? null : parseId(id), allowed.value);
       if (!answer.ok) return sendIssues(reply, answer.issues);
       const code = request.method === 'POST' ? 201 : 200;
       return reply.code(code).header('content-type', JSON_TYPE).send(JSON.stringify(answer.value));

@@ -1,6 +1,6 @@
 /** Who may look into the server: see all of its model, explain reads, and see its state (SU1, SU3, SU4). */
 import type http from 'node:http';
-import type { KnownCaller } from '../access/caller.js';
+import { type KnownCaller, nobody } from '../access/caller.js';
 import { issue, ok, type Result, refused } from '../errors.js';
 import type { Site } from '../site/site.js';
 import { asOf, identifyCaller } from './credentials.js';
@@ -39,5 +39,3 @@ export const whoKnows = async (...given: Parameters<typeof whoLooks>): Promise<R
   if (!looking.ok) return looking;
   return looking.value.knowing ? ok(looking.value.caller) : refused(issue('http.forbidden', []));
 };
-
-const nobody: KnownCaller = { version: 'nobody', who: { kind: 'public' }, may: () => false };

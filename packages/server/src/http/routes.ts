@@ -108,7 +108,7 @@ export const readRouteOf = (url: string, routes: readonly Route[]): ReadRoute | 
     const pattern = new RegExp(`^${route.path.replace(':id', '(?<id>\\d+)')}${window}/?$`, 'i');
     const match = pattern.exec(pathname);
     const { id: digits, list = null } = match?.groups ?? {};
-    const id = digits === undefined ? null : parseId(digits, limits.integerMax);
+    const id = digits === undefined ? null : parseId(digits);
     if (match && (digits === undefined || id !== null)) return { route, action, search, id, list };
   }
   return null;
@@ -119,7 +119,7 @@ export const isReadBy = ({ handled }: CodeRoute, found: ReadRoute | null): boole
   found !== null && handled?.uid === found.route.type.uid && ['find', 'findOne'].includes(handled.action);
 
 /** The id in a path: digits without sign or leading zero, at most 32 bits; null otherwise (RQ3). */
-export const parseId = (text: string, max: number): number | null => {
+export const parseId = (text: string): number | null => {
   const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : Number.NaN;
-  return id <= max ? id : null;
+  return id <= limits.integerMax ? id : null;
 };

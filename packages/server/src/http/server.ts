@@ -10,7 +10,7 @@ import type { BoundCode } from '../v4code/code.js';
 import { addAccountPaths } from './account-routes.js';
 import { addActionPaths } from './actions.js';
 import { addAdminPaths } from './admin-routes.js';
-import { type CountAttempt, newAttempts } from './attempts.js';
+import { type Attempts, type CountAttempt, newAttempts } from './attempts.js';
 import { addBodies, boundBody, type SendingBounds } from './bodies.js';
 import { addDescriptionPaths } from './description-routes.js';
 import { addDrain } from './drain.js';
@@ -33,7 +33,7 @@ import { addProjectCode } from './project-code/server.js';
 import { addPending, type WaitingBounds } from './readers.js';
 import { logRequest, newRequestIds, type ObserveRequest, type RequestIdOf } from './request-log.js';
 import { sendIssues } from './respond.js';
-import { methods, routesOf } from './routes.js';
+import { methods, type Routes, routesOf } from './routes.js';
 import { addStudio, type StudioSettings } from './studio-files.js';
 import { countHosts, MALFORMED_PATH, targetOf } from './target.js';
 import { addUnseenPath } from './unseen-routes.js';
@@ -130,21 +130,7 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
   const { corsOrigin } = settings;
   const headers = { ...settings, corsOrigin: corsOrigin === 'asked' ? originsOf : corsOrigin };
   await addHeaders(app, headers);
-  app.addHook('onRequest', (request, reply, done) => {
-    const { raw, method } = request;
-    const hosts = countHosts(raw);
-    if (hosts > 1 || (hosts === 0 && raw.httpVersion === '1.1'))
-      sendIssues(reply, [issue('http.malformed-request', [])]);
-    else if (raw.url!.length > limits.urlBytesMax)
-      sendIssues(reply, [issue('http.url-too-long', [], { max: limits.urlBytesMax })]);
-    else if ((request.is404 && !implemented.has(method)) || !isPlainlyTransferred(raw))
-      reply.code(501).type('text/plain').send('Not Implemented');
-    else {
-      const format = readFormat(raw.headers);
-      if (format.ok) done();
-      else sendIssues(reply, format.issues);
-    }
-  });
+  refuseEarly(app);
   addAdministrators(app, callers);
   const sending = settings.sending ?? sendingBounds;
   await addBodies(app, sending, settings.bodyBytesMax, deps.code ? await newCodeBodies(deps.code) : null);
@@ -154,50 +140,11 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
   const codeServer =
     deps.code && (await addProjectCode(app, { code: deps.code, site, settings, attempts, logLeftOut }));
 
-  app.all(MALFORMED_PATH, (_request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]));
-  app.all('/_health', { logLevel: 'silent' }, async (_request, reply) =>
-    !app.isGoingDown() && (await deps.isHealthy())
-      ? // sent by v4, so clients may check for it
-        reply.code(204).header('strapi', 'You are so French!').send()
-      : sendIssues(reply, [issue('http.busy', [])]),
-  );
-  addUploads(app, settings.uploadsDir, site.media.store);
   const routes = {
     served: routesOf(site.model, settings.prefix, settings.unserved),
     all: routesOf(site.model, settings.prefix),
   };
-  addActionPaths(app, routes, site);
-  addWindowPaths(app, { site, routes, prefix: settings.prefix, code: deps.code });
-  const taken = new Set(routes.all.map((it) => it.path));
-  addAccountPaths(app, taken, { accounts, callers, attempts, prefix: settings.prefix });
-  if (site.administration)
-    addAdminPaths(app, { actions: site.administration, callers, attempts, publicUrl: settings.publicUrl ?? null });
-  addFilePaths(app, taken, { media: site.media, callers, prefix: settings.prefix });
-  addLocalePaths(app, taken, { locales: site.locales, callers, prefix: settings.prefix });
-  const { prefix, publicUrl } = settings;
-  addDescriptionPaths(app, taken, {
-    site,
-    routes,
-    prefix,
-    publicUrl: publicUrl ?? '/',
-    code: deps.code,
-    isOpen: settings.isModelOpen ?? false,
-  });
-  const { version = '', isModelOpen = false, studio = null } = settings;
-  addLibraryPaths(app, { library: site.media.library, callers });
-  addUnseenPath(app, { site });
-  addModelPath(app, taken, { site, routes, prefix, version, isOpen: isModelOpen });
-  addExplainPath(app, { site, routes, isOpen: isModelOpen, code: deps.code });
-  if (settings.health)
-    addHealthPath(app, {
-      site,
-      project: settings.health,
-      version,
-      uploadsDir: settings.uploadsDir,
-      isHealthy: deps.isHealthy,
-      isOpen: isModelOpen,
-    });
-  if (studio) addStudio(app, studio);
+  addPaths(app, routes, attempts, deps);
   app.addHook('onClose', () => accounts.idle());
   if (!withLane) return { app, answer: handler };
   const lane = newLane({
@@ -236,6 +183,54 @@ const observeRequests = (app: FastifyInstance, observe: ObserveRequest): void =>
     observe({ route, method: request.method, status, ms: reply.elapsedTime });
     done();
   });
+};
+
+/** Refuses what is wrong with a request whatever path it asks for (RQ16). */
+const refuseEarly = (app: FastifyInstance): void => {
+  app.addHook('onRequest', (request, reply, done) => {
+    const { raw, method } = request;
+    const hosts = countHosts(raw);
+    if (hosts > 1 || (hosts === 0 && raw.httpVersion === '1.1'))
+      sendIssues(reply, [issue('http.malformed-request', [])]);
+    else if (raw.url!.length > limits.urlBytesMax)
+      sendIssues(reply, [issue('http.url-too-long', [], { max: limits.urlBytesMax })]);
+    else if ((request.is404 && !implemented.has(method)) || !isPlainlyTransferred(raw))
+      reply.code(501).type('text/plain').send('Not Implemented');
+    else {
+      const format = readFormat(raw.headers);
+      if (format.ok) done();
+      else sendIssues(reply, format.issues);
+    }
+  });
+};
+
+/** Every path of the server. Those of content types take precedence over other endpoints with the same prefix. */
+const addPaths = (app: FastifyInstance, routes: Routes, attempts: Attempts, deps: ServerDeps): void => {
+  const { site, settings, code, isHealthy } = deps;
+  const { accounts, callers, media, administration, locales } = site;
+  const { prefix, uploadsDir, version = '', publicUrl = null, studio = null, isModelOpen: isOpen = false } = settings;
+  app.all(MALFORMED_PATH, (_request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]));
+  app.all('/_health', { logLevel: 'silent' }, async (_request, reply) =>
+    !app.isGoingDown() && (await isHealthy())
+      ? // sent by v4, so clients may check for it
+        reply.code(204).header('strapi', 'You are so French!').send()
+      : sendIssues(reply, [issue('http.busy', [])]),
+  );
+  addUploads(app, uploadsDir, media.store);
+  addActionPaths(app, routes, site);
+  addWindowPaths(app, { site, routes, prefix, code });
+  const taken = new Set(routes.all.map((it) => it.path));
+  addAccountPaths(app, taken, { accounts, callers, attempts, prefix });
+  if (administration) addAdminPaths(app, { actions: administration, callers, attempts, publicUrl });
+  addFilePaths(app, taken, { media, callers, prefix });
+  addLocalePaths(app, taken, { locales, callers, prefix });
+  addDescriptionPaths(app, taken, { site, routes, prefix, publicUrl: publicUrl ?? '/', code, isOpen });
+  addLibraryPaths(app, { library: media.library, callers });
+  addUnseenPath(app, { site });
+  addModelPath(app, taken, { site, routes, prefix, version, isOpen });
+  addExplainPath(app, { site, routes, isOpen, code });
+  if (settings.health) addHealthPath(app, { site, project: settings.health, version, uploadsDir, isHealthy, isOpen });
+  if (studio) addStudio(app, studio);
 };
 
 const noCompiler = (): never => {

@@ -29,7 +29,7 @@ export const addUnseenPath = (app: FastifyInstance, { site }: { readonly site: S
       if (!caller.ok) return sendIssues(reply, caller.issues);
       const { type: uid, id: digits } = request.params as { readonly type: string; readonly id: string };
       const type = site.model.types.get(uid);
-      const id = parseId(digits, limits.integerMax);
+      const id = parseId(digits);
       if (!caller.value.rights || (type && !caller.value.may(`${uid}.find`)))
         return sendIssues(reply, [issue('http.forbidden', [])]);
       if (type?.origin !== 'project' || type.kind === 'component' || id === null)

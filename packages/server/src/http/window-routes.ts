@@ -98,7 +98,7 @@ const sendWindow = async (
   const action = windowAction(route) ?? 'findOne';
   const admitted = await admit(type, permissionFor(type, action), request, site);
   if (!admitted.ok) return sendIssues(reply, admitted.issues);
-  const id = given === null ? null : parseId(given, limits.integerMax);
+  const id = given === null ? null : parseId(given);
   // code decides what others see; administrators have rights of their own, as in v4
   const isClosed = isOfCode && admitted.value.caller.who.kind !== 'admin';
   if (isClosed || (given !== null && id === null)) return sendIssues(reply, [issue('http.not-found', [])]);
@@ -173,7 +173,7 @@ const findPlace = (path: readonly string[], type: EntryType, { model, gate, may 
     const uid = isZone ? below[0] : attribute.components[0];
     const [digits = '', ...next] = isZone ? below.slice(1) : below;
     const component = attribute.components.find((it) => it === uid);
-    const id = parseId(digits, limits.integerMax);
+    const id = parseId(digits);
     if (component === undefined || id === null || next.length === 0) return { kind: 'no-part' };
     if (parts.length === limits.componentDepthMax) return { kind: 'no-part' };
     parts.push({ attribute, component, id });

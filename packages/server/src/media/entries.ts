@@ -9,6 +9,7 @@ import {
   typeLabel,
 } from '../model/model.js';
 import { AddedFiles } from '../write/change.js';
+import { isObject } from '../write/ids.js';
 import type { Data } from '../write/request.js';
 import type { Session } from '../write/session.js';
 import type { Form, Received } from './receive.js';
@@ -60,11 +61,12 @@ export const newEntryFiles = (storing: Storing): EntryFiles => {
       return storing.store(
         received.map((it) => ({ received: it, info: {} })),
         (stored) =>
-          (part ?? writer).transaction(async (session) => {
-            const inserted = await storing.insert(stored, session, adminId);
-            const ids = inserted.map((it) => it.id);
-            return write(withFiles(data, places, ids), session);
-          }),
+          (part ?? writer).transaction((session) =>
+            storing.insert(stored, session, adminId, (inserted) => {
+              const ids = inserted.map((it) => it.id);
+              return write(withFiles(data, places, ids), session);
+            }),
+          ),
         part,
       );
     },
@@ -118,9 +120,6 @@ const placeOf = (name: string, data: Data, type: EntryType, model: Model): Place
 
 const indexOf = (segment: string | undefined): number =>
   segment !== undefined && /^(?:0|[1-9]\d{0,5})$/.test(segment) ? Number(segment) : -1;
-
-const isObject = (value: unknown): value is Data =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 // ---- the data with its files
 

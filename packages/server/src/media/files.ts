@@ -71,23 +71,24 @@ export const newFileActions = (storing: Storing): FileActions => {
     const { caller, part } = request;
     const received = filesOf(form);
     if (received.length === 0) return refuse(issue('media.no-files', []));
-    const infos = unwrap(readInfos(textsOf(form, 'fileInfo'), received.length, mayPlaceBy(request)));
+    const infos = unwrap(readInfos(infoTextsOf(form), received.length, mayPlaceBy(request)));
     const reference = readReference(form, model, { caller, hasUpdateHandler });
     const files = received.map((it, i) => ({ received: it, info: infos[i] ?? {} }));
     return storing.store(
       files,
       (stored) =>
-        (part ?? writer).transaction(async (session) => {
-          const inserted = await storing.insert(stored, session, adminOf(caller));
-          const ids = inserted.map((it) => it.id);
-          if (reference) await addTo(reference, ids, caller, session);
-          const texts: string[] = [];
-          for (const written of inserted) {
-            const answer = await read(written.id, contextOf(caller), session);
-            texts.push(shownTo(caller, { written, answer }).body.toString());
-          }
-          return answerOf(`[${texts.join(',')}]`, null, []);
-        }),
+        (part ?? writer).transaction((session) =>
+          storing.insert(stored, session, uploaderOf(caller), async (inserted) => {
+            const ids = inserted.map((it) => it.id);
+            if (reference) await addTo(reference, ids, caller, session);
+            const texts: string[] = [];
+            for (const written of inserted) {
+              const answer = await read(written.id, contextOf(caller), session);
+              texts.push(shownTo(caller, { written, answer }).body.toString());
+            }
+            return answerOf(`[${texts.join(',')}]`, null, []);
+          }),
+        ),
       part,
     );
   };
@@ -116,7 +117,7 @@ export const newFileActions = (storing: Storing): FileActions => {
   const changeInfo = (id: number, info: FileInfo, { caller, match }: FileRequest): Promise<Answer> =>
     writer.transaction(async (session) => {
       const data = await placed(info, session);
-      const request = { action: 'update', type, id, data, match, adminId: adminOf(caller) } as const;
+      const request = { action: 'update', type, id, data, match, adminId: uploaderOf(caller) } as const;
       return shownTo(caller, await applyAndAnswer(request, showing, contextOf(caller), session, { reader, writer }));
     });
 
@@ -133,7 +134,7 @@ export const newFileActions = (storing: Storing): FileActions => {
         if (!stored) return refuse(issue('media.entity-absent', []));
         const place = info.folder === undefined ? {} : await placeIn(info.folder, model, session.tx, db.dialect);
         const data = { ...values, ...place };
-        const write = { action: 'update', type, id, data, match, adminId: adminOf(caller) } as const;
+        const write = { action: 'update', type, id, data, match, adminId: uploaderOf(caller) } as const;
         const answered = await applyAndAnswer(write, showing, contextOf(caller), session, { reader, writer });
         const { version } = answered.written;
         const { content: after = '' } = (await lockFile(id, session.tx, db.dialect)) ?? {};
@@ -177,7 +178,7 @@ export const newFileActions = (storing: Storing): FileActions => {
     return storing.withForm(incoming, async (form) => {
       const [file, ...others] = filesOf(form);
       if (others.length > 0) return refuse(issue('media.several-for-one', []));
-      const [info = {}] = unwrap(readInfos(textsOf(form, 'fileInfo'), 1, mayPlaceBy(request)));
+      const [info = {}] = unwrap(readInfos(infoTextsOf(form), 1, mayPlaceBy(request)));
       return file ? replace(row, file, info, request) : changeInfo(row.id, info, request);
     });
   };
@@ -229,8 +230,8 @@ export const newFileActions = (storing: Storing): FileActions => {
   };
 };
 
-/** v4 keeps creators of files for uploads in its administration only. */
-const adminOf = ({ who }: KnownCaller): number | null => (who.kind === 'admin' ? who.id : null);
+/** The administrator who uploads or changes a file. Unlike what else a token writes (AD16), its files have no creator, as in v4. */
+export const uploaderOf = ({ who }: KnownCaller): number | null => (who.kind === 'admin' ? who.id : null);
 const mayPlaceBy = ({ mayPlace, caller: { who } }: FileRequest): boolean => mayPlace ?? who.kind === 'admin';
 
 const absent = (): Result<never> => refused(issue('media.absent', []));
@@ -246,8 +247,8 @@ const filesOf = ({ files }: Form): readonly Received[] => {
   return other && wanted.length > 0 ? refuse(issue('media.field', [], { name: other.field })) : wanted;
 };
 
-const textsOf = ({ fields }: Form, name: string): readonly string[] =>
-  fields.filter((it) => it.name === name).map((it) => it.value);
+const infoTextsOf = ({ fields }: Form): readonly string[] =>
+  fields.filter((it) => it.name === 'fileInfo').map((it) => it.value);
 
 const infoInJson = (body: unknown, mayPlace: boolean): Result<FileInfo> =>
   readInfo(

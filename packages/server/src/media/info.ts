@@ -1,6 +1,7 @@
 /** `fileInfo`: what a client says about files. */
 import { type Issue, issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
+import { isObject } from '../write/ids.js';
 import type { FileInfo } from './prepare.js';
 
 const keys = ['name', 'alternativeText', 'caption'] as const;
@@ -53,9 +54,6 @@ export const readInfo = (value: unknown, path: readonly string[], mayPlace: bool
   else if (folder !== undefined) info.folder = folder as number | null;
   return issues.length > 0 ? { ok: false, issues } : ok(info);
 };
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 const parsed = (text: string): unknown => {
   try {

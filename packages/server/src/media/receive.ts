@@ -17,12 +17,15 @@ export class IncomingForm {
   readonly stream: Readable;
   /** What the client announced; null if it did not. */
   readonly bytes: number | null;
+  /** Called with what keeps its files from being stored; null where no request is known. */
+  readonly onFault: ((fault: unknown) => void) | null;
   /** Set by whoever has read it already, and removes its files. */
   received: Form | null = null;
-  constructor(contentType: string, stream: Readable, bytes: number | null) {
+  constructor(contentType: string, stream: Readable, bytes: number | null, onFault: ((fault: unknown) => void) | null) {
     this.contentType = contentType;
     this.stream = stream;
     this.bytes = bytes;
+    this.onFault = onFault;
   }
 }
 

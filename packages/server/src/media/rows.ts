@@ -1,7 +1,16 @@
 /** The rows of uploaded files that are read and written outside the ordinary lines. */
 import { sql } from 'kysely';
 import { bug, never } from '../errors.js';
-import { type Db, type Dialect, type Rows, readRows, type Sql, type Statement, type Tx } from '../sql/dialect.js';
+import {
+  type Db,
+  type Dialect,
+  jsonIn,
+  type Rows,
+  readRows,
+  type Sql,
+  type Statement,
+  type Tx,
+} from '../sql/dialect.js';
 import type { ImageSettings } from './image.js';
 import type { Fate, RowChange } from './journal.js';
 
@@ -39,22 +48,13 @@ const fileRowOf = ([row]: Rows): FileRow | null => {
 
 /** The column may hold anything: v4's plugins write it too. */
 const formatsOf = (formats: unknown): readonly { readonly hash: string; readonly ext: string }[] => {
-  const tree = treeOf(formats);
+  const tree = jsonIn(formats);
   if (tree === null || typeof tree !== 'object') return [];
   return Object.values(tree).flatMap((it: unknown) => {
     if (it === null || typeof it !== 'object') return [];
     const { hash, ext } = it as { readonly hash?: unknown; readonly ext?: unknown };
     return typeof hash === 'string' && typeof ext === 'string' ? [{ hash, ext }] : [];
   });
-};
-
-const treeOf = (json: unknown): unknown => {
-  if (typeof json !== 'string') return json;
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null;
-  }
 };
 
 export const findFile = async (id: number, db: Db): Promise<FileRow | null> =>
@@ -119,7 +119,7 @@ const settingStatement = (key: string, dialect: Dialect): Statement =>
 /** What v4's media library is set to. */
 export const readImageSettings = async (dialect: Dialect, read: Db['read']): Promise<ImageSettings> => {
   const [[value] = []] = await read(() => readRows(settingStatement('plugin_upload_settings', dialect)));
-  const tree = treeOf(value);
+  const tree = jsonIn(value);
   const given: Readonly<Record<string, unknown>> = tree !== null && typeof tree === 'object' ? { ...tree } : {};
   return {
     sizeOptimization: given['sizeOptimization'] !== false,
@@ -140,7 +140,7 @@ export const findFolder = async (tx: Tx, dialect: Dialect): Promise<Folder | nul
 };
 
 const idIn = (value: unknown): number | null => {
-  const tree = treeOf(value);
+  const tree = jsonIn(value);
   const id = tree !== null && typeof tree === 'object' && 'id' in tree ? tree.id : null;
   return typeof id === 'number' && Number.isSafeInteger(id) ? id : null;
 };

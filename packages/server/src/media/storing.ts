@@ -1,4 +1,5 @@
 /** Stores files together with their rows: both, or neither. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import fs from 'node:fs/promises';
 import mimeTypes from 'mime-types';
 import { serverGate } from '../access/access.js';
@@ -54,7 +55,7 @@ export interface MediaDeps extends MediaOptions {
   readonly settings: Omit<ResolveContext, 'model' | 'gate' | 'defaultLocale'>;
   /** Whether the project has a handler for updates of a type, which an upload with a reference would bypass. */
   readonly hasUpdateHandler: (uid: Uid) => boolean;
-  /** Called with background errors. */
+  /** Called with background errors, and with failures of the store where the form of no request is known. */
   readonly onFault: (fault: unknown) => void;
 }
 
@@ -89,11 +90,23 @@ export interface Storing {
    * commit. If anything fails, nothing of the files remains. Throws `Refusal`.
    */
   store<T>(files: readonly NewFile[], work: (stored: readonly PreparedFile[]) => Promise<T>, part?: Part): Promise<T>;
-  /** Inserts the rows of stored files, in their order. @param adminId the administrator who uploads them, if one does. */
-  insert(stored: readonly PreparedFile[], session: Session, adminId: number | null): Promise<readonly Written[]>;
+  /**
+   * Inserts the rows of stored files, then runs the work with them, in their order. If it is refused, the rows are undone: the issues
+   * name these files, not their ids.
+   * @param adminId the administrator who uploads them, if one does.
+   */
+  insert<T>(
+    stored: readonly PreparedFile[],
+    session: Session,
+    adminId: number | null,
+    work: (inserted: readonly Written[]) => Promise<T>,
+  ): Promise<T>;
   /** Removes what uploads of killed processes have left; called once, at the start. */
   recover(): Promise<void>;
 }
+
+/** `onFault` of the form that is being worked with, so that the log has the id of its request (RQ22), also below code of the project. */
+const onFaultOfForm = new AsyncLocalStorage<(fault: unknown) => void>();
 
 export const newStoring = (deps: MediaDeps): Storing => {
   const { db, model, store, writer, settings, onFault, bounds } = deps;
@@ -108,7 +121,7 @@ export const newStoring = (deps: MediaDeps): Storing => {
     try {
       return await work();
     } catch (fault) {
-      onFault(fault);
+      (onFaultOfForm.getStore() ?? onFault)(fault);
       const known = stagingFault(fault);
       throw known instanceof Refusal ? known : new Refusal(issue('media.store-failed', []));
     }
@@ -157,7 +170,11 @@ export const newStoring = (deps: MediaDeps): Storing => {
     newPath: journal.newPath,
     during: journal.during,
     recover: journal.recover,
-    withForm: async (incoming, work) => withForm(incoming, await journal.newPath(), bounds, work),
+    withForm: async (incoming, work) => {
+      const dir = await journal.newPath();
+      const receive = () => withForm(incoming, dir, bounds, work);
+      return incoming.onFault ? onFaultOfForm.run(incoming.onFault, receive) : receive();
+    },
     withCopies: async (files, work) => withCopies(files, await journal.newPath(), work),
     store: async (files, work, part) => {
       const prepared: PreparedFile[] = [];
@@ -175,9 +192,9 @@ export const newStoring = (deps: MediaDeps): Storing => {
         { isPart: part !== undefined },
       );
     },
-    insert: async (stored, session, adminId) => {
+    insert: async (stored, session, adminId, work) => {
       const [first] = stored;
-      if (!first) return [];
+      if (!first) return work([]);
       await lockCreation(first.hash, session.tx, db.dialect);
       const places = new Map<number | null | undefined, Awaited<ReturnType<typeof placeOf>>>();
       for (const { folder } of stored) if (!places.has(folder)) places.set(folder, await placeOf(folder, session));
@@ -187,7 +204,21 @@ export const newStoring = (deps: MediaDeps): Storing => {
         const request = { action: 'create', type: typeOf(model, FILE_UID), data, adminId } as const;
         inserted.push(await writer.apply(request, own, session));
       }
-      return inserted;
+      const names = new Map(inserted.map(({ id }, i) => [id, String(stored[i]!.values['name'])]));
+      return work(inserted).catch((fault) => {
+        throw fault instanceof Refusal ? withNames(fault, names) : fault;
+      });
     },
   };
+};
+
+/** @param names of files by their ids. */
+const withNames = (refusal: Refusal, names: ReadonlyMap<number | string, string>): Refusal => {
+  if (!refusal.issues.some((it) => it.code === 'media.type')) return refusal;
+  const issues = refusal.issues.map((it) =>
+    it.code === 'media.type'
+      ? issue(it.code, it.path, { ...it.facts, files: it.facts.files.map((file) => names.get(file) ?? file) })
+      : it,
+  );
+  return new Refusal(...issues);
 };

@@ -92,7 +92,7 @@ const parted = <T>(all: readonly T[], isFirst: (it: T) => boolean): readonly [re
   all.filter((it) => !isFirst(it)),
 ];
 
-export const isLossy = (change: Change): boolean =>
+const isLossy = (change: Change): boolean =>
   (change.change === 'convert attribute' && change.lost + change.altered > 0) ||
   (change.change === 'require unique values' && change.repeated > 0) ||
   change.change === 'keep the first';

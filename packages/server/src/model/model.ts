@@ -168,8 +168,6 @@ export const targetsOf = (model: Model, attribute: NestedAttribute): readonly Ui
 export const typeKeyOf = (attribute: NestedAttribute): '__component' | '__type' | null =>
   attribute.kind === 'morph' ? '__type' : attribute.shape === 'zone' ? '__component' : null;
 
-export const isHidden = (attribute: Attribute): boolean => attribute.hidden;
-
 /** Whether requests can write it, and not only code (BO4). */
 export const isWritable = (attribute: Attribute): boolean =>
   attribute.kind === 'scalar' ? attribute.rules.writable : attribute.writable;

@@ -488,3 +488,13 @@ export function* readRows(statement: Statement): ReadProgram<Rows> {
   const [rows] = yield [{ ...statement, isWhole: true }];
   return rows ?? [];
 }
+
+/** The value of a column with JSON, which drivers give as text or parsed; null for a text that is none, as v4's plugins may leave it. */
+export const jsonIn = (stored: unknown): unknown => {
+  if (typeof stored !== 'string') return stored;
+  try {
+    return JSON.parse(stored);
+  } catch {
+    return null;
+  }
+};

@@ -1,6 +1,5 @@
 /** A v4 project's code, loaded and bound to a site: its routes, its hooks, and its start. */
 import type http from 'node:http';
-import { inspect } from 'node:util';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Middleware } from 'koa';
 import type { Action } from '../access/permissions.js';
@@ -9,7 +8,6 @@ import type { RawCodes } from '../accounts/codes.js';
 import type { MailSender } from '../accounts/mail.js';
 import { offeredActions } from '../accounts/roles.js';
 import type { EventListeners } from '../events/events.js';
-import { limits } from '../limits.js';
 import { ADMIN_UID, type Uid, USER_UID } from '../model/model.js';
 import type { Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
@@ -25,31 +23,24 @@ import { newTransactions } from './data/transactions.js';
 import { newViews } from './data/views.js';
 import { newDescriptions } from './descriptions.js';
 import { newEventHub } from './event-hub.js';
+import { newIndexHooks } from './index-hooks.js';
 import { type CodeConfig, readCodeConfig } from './loading/config.js';
 import { addDefaults, type SettingsInForce } from './loading/defaults.js';
 import { newEnv, placeOf } from './loading/env.js';
-import {
-  CodeFault,
-  describeFault,
-  type Faults,
-  type LoadModule,
-  nameIn,
-  newFaults,
-  newLoader,
-} from './loading/load.js';
-import { isLeftOut, resolvedFile } from './loading/middlewares.js';
+import { CodeFault, type LoadModule, nameIn, newFaults, newLoader } from './loading/load.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from './loading/parts.js';
 import type { Native } from './native.js';
 import { newPackages, type PackageSite, type Packages } from './packages.js';
 import { newPlugins } from './plugins/plugins.js';
 import { readProjectCode } from './read.js';
-import { type MakeMiddleware, middlewareOf, orNearName } from './requests/chains.js';
+import { type MakeMiddleware, middlewareOf } from './requests/chains.js';
 import { newCoreController, newCoreService, type RestLimits } from './requests/core.js';
+import { globalsOf, loadMiddleware } from './requests/globals.js';
 import { newRegistry, type Registry } from './requests/registry.js';
 import { type CodeRoute, newRouteTable, type RouteTable } from './requests/routes.js';
 import { newUserReads } from './requests/user-reads.js';
 import { newStrapi, type Strapi } from './strapi.js';
-import { guarding, onMissed, placeKeeper } from './strapi-utils/guards.js';
+import { guarding, onMissed } from './strapi-utils/guards.js';
 import { withMissing } from './strapi-utils/missing.js';
 
 export interface CodeOptions {
@@ -199,13 +190,16 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       rest: { ...(isMembers(api['rest']) ? api['rest'] : {}), prefix: binding.prefix, ...rest },
     };
     addDefaults(config, { ...binding, dir });
-    /** The first change without effect since it was set to null. */
-    let ineffectiveChange: Error | null = null;
+    const indexHooks = newIndexHooks({
+      dir,
+      indexes: code.indexes,
+      ofPlugins: (hook) => plugins.run(hook),
+      strapi: () => strapi,
+      log,
+    });
     onMissed({
       unguarded: tellingOnce(dir, log),
-      changed: (fault) => {
-        ineffectiveChange ??= fault;
-      },
+      changed: indexHooks.noteWithoutEffect,
       ended: (file, fault) =>
         log.error(`${nameIn(dir, file)} lets no request pass until the server is started again: ${fault.message}`),
     });
@@ -334,38 +328,6 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       isPlain: (uid: string, action: CoreAction): boolean =>
         core.isCoreService(uid, action) && operatedOf[action].every((it) => !lifecycles.hears(uid, it)),
     };
-    /** @returns to be called once the hook has ended. @param late where it is, and what comes of it. */
-    const warnIfLate = (late: () => string, ms: number): (() => void) => {
-      const timer = setTimeout(() => log.warn(late()), ms).unref();
-      return () => clearTimeout(timer);
-    };
-    const callAll = async (hook: IndexHook, running: (file: string) => void): Promise<void> => {
-      await plugins.run(hook);
-      for (const { file, members } of code.indexes) {
-        const given = members[hook];
-        if (!isCallable(given)) continue;
-        running(file);
-        await given.call(members, { strapi });
-      }
-    };
-    /** What fails there stops the start. */
-    const run = async (hook: 'register' | 'bootstrap'): Promise<void> => {
-      let file = 'src';
-      const ended = warnIfLate(() => `${hook} of ${file} has not ended; the start waits for it`, limits.startHookMs);
-      ineffectiveChange = null;
-      try {
-        await callAll(hook, (it) => {
-          file = it;
-        });
-        // code may have caught it
-        if (ineffectiveChange) throw ineffectiveChange as Error;
-      } catch (fault) {
-        log.error({ err: fault }, `${hook} of the project failed`);
-        throw new CodeFault(describeFault(fault, dir, { file, what: `${hook} failed` }), { cause: fault });
-      } finally {
-        ended();
-      }
-    };
     // of others than faults of the project only a start can tell
     const faults = isTrial ? newFaults(() => undefined) : newFaults();
     for (const [uid, hooks] of await plugins.extend(code.extensions, faults))
@@ -388,7 +350,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     if (!isTrial) {
       // what it does may not be undone
       faults.throwAll();
-      await run('register');
+      await indexHooks.start('register');
       plugins.check();
     }
     const makeMiddleware: MakeMiddleware = isTrial ? () => (_ctx, next) => next() : middlewareOf;
@@ -407,7 +369,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     const table = newRouteTable({
       registry,
       loadMiddleware: (place, make) => {
-        const loaded = resolved(place, { dir, load }).then(make);
+        const loaded = loadMiddleware(place, { dir, load }).then(make);
         // told below, where the start waits for all
         loaded.catch(() => undefined);
         loading.push(loaded);
@@ -448,7 +410,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
         hold.site = own;
         hold.native = native;
         hold.httpServer = httpServer;
-        await run('bootstrap');
+        await indexHooks.start('bootstrap');
         plugins.check();
         await Promise.all(loading);
         strapi['isLoaded'] = true;
@@ -459,16 +421,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
         cron.destroy();
         await settle();
         await leftWorkEnds();
-        let file = 'src';
-        const late = (): string => `destroy of ${file} has not ended; the process ends without it soon`;
-        const ended = warnIfLate(late, limits.closeMsMax / 2);
-        try {
-          await callAll('destroy', (it) => {
-            file = it;
-          });
-        } finally {
-          ended();
-        }
+        await indexHooks.destroy();
       },
     };
   };
@@ -527,88 +480,4 @@ const configOf = (name: string, listed: unknown): Members => {
   const found = all.find((it) => isMembers(it) && it['name'] === name);
   const config = isMembers(found) ? found['config'] : undefined;
   return isMembers(config) ? config : {};
-};
-
-type IndexHook = 'register' | 'bootstrap' | 'destroy';
-
-interface GlobalsDeps {
-  readonly dir: string;
-  readonly load: LoadModule;
-  readonly registry: Registry;
-  readonly strapi: Strapi;
-  readonly ignored: ReadonlySet<string>;
-  readonly faults: Faults;
-  readonly makeMiddleware: MakeMiddleware;
-}
-
-/** The project's own among `config/middlewares`; Strapi's are the server's work. */
-const globalsOf = async (listed: unknown, deps: GlobalsDeps): Promise<ListedGlobals> => {
-  const all: readonly unknown[] = Array.isArray(listed) ? listed : [];
-  if (!Array.isArray(listed ?? []))
-    deps.faults.add(
-      new CodeFault(`config/middlewares: give a list of ${ENTRIES}, unlike ${inspect(listed, inOneLine)}`),
-    );
-  const globals: Middleware[] = [];
-  let beforeErrors: number | null = null;
-  let beforeBody: number | null = null;
-  for (const [i, given] of all.entries()) {
-    // v4 knows no `enabled` here: one that is listed runs
-    const { name, resolve, config = {} } = isMembers(given) ? given : { name: given };
-    if (![name, resolve].some((it) => typeof it === 'string' && it !== '')) {
-      deps.faults.add(new CodeFault(`config/middlewares[${i}]: give ${ENTRY}, unlike ${inspect(given, inOneLine)}`));
-      continue;
-    }
-    const isOfStrapi = typeof name === 'string' && name.startsWith('strapi::');
-    if (name === 'strapi::errors') beforeErrors ??= globals.length;
-    if (name === 'strapi::body') beforeBody ??= globals.length;
-    if (isOfStrapi || isLeftOut(given, deps)) continue;
-    try {
-      const factory =
-        typeof resolve === 'string' ? await resolved(resolve, deps) : deps.registry.middleware(String(name), '');
-      if (!isCallable(factory)) throw noMiddleware({ name, resolve }, deps.registry);
-      const about = { ...deps, where: 'config/middlewares', name: name ?? resolve };
-      globals.push(deps.makeMiddleware(factory, config, about));
-    } catch (fault) {
-      deps.faults.add(fault);
-    }
-  }
-  return { globals, beforeErrors, beforeBody: beforeBody ?? globals.length };
-};
-
-interface ListedGlobals {
-  readonly globals: readonly Middleware[];
-  /** How many of them are listed before `strapi::errors`; null if that is not listed. */
-  readonly beforeErrors: number | null;
-  /** How many before `strapi::body`; all if that is not listed. */
-  readonly beforeBody: number;
-}
-
-const ENTRY = 'a name, { name, config } or { resolve, config }';
-const ENTRIES = 'names, { name, config } or { resolve, config }';
-/** What lies deeper may be a secret. */
-const inOneLine = { breakLength: Number.POSITIVE_INFINITY, depth: 0 };
-
-const noMiddleware = ({ name, resolve }: Members, registry: Registry): CodeFault => {
-  const text = String(resolve ?? name);
-  const why = (): string => {
-    if (resolve === undefined)
-      return text.startsWith('plugin::')
-        ? ', as plugins of others do not run here'
-        : orNearName(text, registry.namesOf('middlewares'));
-    return /^[./]/.test(text)
-      ? ', neither a file nor a folder with an index file, as seen from the folder of the project'
-      : ': install the packages of the project (npm install)';
-  };
-  return new CodeFault(
-    `config/middlewares: there is no middleware ${JSON.stringify(text)}${why()}; once all is well without it, list it in dovetail.config: project: { ignoreCode: ['${text}'] }`,
-  );
-};
-
-/** A package of the project, or a place in its folder. */
-const resolved = async (given: string, { dir, load }: Pick<GlobalsDeps, 'dir' | 'load'>): Promise<unknown> => {
-  const file = resolvedFile(given, dir);
-  if (file === null) return undefined;
-  const loaded = await load(file);
-  placeKeeper(loaded, file, true);
-  return loaded;
 };

@@ -330,7 +330,7 @@ const newParser = (
         connect: value.connect.map((id) => ({ id, position: { kind: 'end' } })),
         disconnect: [],
       };
-    if (isObjectOrList(value) && !Array.isArray(value)) {
+    if (isObject(value)) {
       for (const name of ['connect', 'disconnect']) {
         if (Object.hasOwn(value, name)) {
           report(issue('relation.media-connect', [...path, name], { name }));
@@ -484,7 +484,7 @@ const newParser = (
       if (item && item.change.type.uid !== uid) report(issue('body.component-foreign', path, { id }));
       return item ? [{ ...item, id, ahead: was }] : [];
     }
-    if (!isObjectOrList(value) || Array.isArray(value)) {
+    if (!isObject(value)) {
       report(issue('body.type', path, { expected: 'object', value }));
       return [];
     }
@@ -553,7 +553,7 @@ const distinctIds = (ids: readonly number[], attribute: LinkAttribute): readonly
 
 /** Exactly one of the four keys (R3); null for anything else. */
 const positionOf = (value: unknown): Position | null => {
-  if (!isObjectOrList(value) || Array.isArray(value)) return null;
+  if (!isObject(value)) return null;
   const [key, ...others] = Object.keys(value);
   if (others.length > 0) return null;
   if (key === 'start' || key === 'end') return value[key] === true ? { kind: key } : null;

@@ -244,7 +244,7 @@ const refusedFiles = (
         const type = mediaTypes.get(file);
         return type !== undefined && !allowedTypes.includes(kindOf(type)) && !held.some((it) => it.to === file);
       });
-      return wrong.length > 0 ? [issue('media.type', path, { allowed: allowedTypes, ids: wrong })] : [];
+      return wrong.length > 0 ? [issue('media.type', path, { allowed: allowedTypes, files: wrong })] : [];
     }),
   );
 

@@ -22,7 +22,10 @@ export const comparingLater = (): { readonly matches: Matches; readonly comparis
   return { matches, comparisons };
 };
 
-/** Begins at the start of the text, and repeats no more than one character: such a pattern needs no watch, which takes some tenths of a millisecond. */
+/**
+ * Patterns that begin at the start of the text and repeat no more than one character. They need not be watched, which takes some tenths of a
+ * millisecond.
+ */
 const isLinear = /^\^[^(|*+?{]*[*+?{]?[^(|*+?{]*$/;
 
 interface Compared {

@@ -116,7 +116,10 @@ export const previewOf = (
     return true;
   };
 
-  /** Whether the data keeps all rules, before hooks add to it. Throws a `Refusal` for targets that do not exist, and for unique values that others have. */
+  /**
+   * Whether the data keeps all rules, before hooks add to it. Throws a `Refusal` for targets that do not exist, and for unique values that
+   * others have.
+   */
   const isValid = async (): Promise<boolean> => {
     const publishedAt = readPublishedAt(type, data);
     if (!publishedAt.ok) return false;

@@ -4,13 +4,17 @@
  */
 import { once } from 'node:events';
 import fs from 'node:fs';
+import path from 'node:path';
 import Database from 'better-sqlite3';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { catchRefusal, ok } from '../../src/errors.js';
 import { limits } from '../../src/limits.js';
-import type { ReadProgram } from '../../src/sql/dialect.js';
+import { type ReadProgram, readRows } from '../../src/sql/dialect.js';
+import { rememberFile } from '../../src/sql/sqlite/file.js';
+import { openFrozenSqlite } from '../../src/sql/sqlite/frozen.js';
 import { openSqlite } from '../../src/sql/sqlite/open.js';
+import { newFolder } from '../world/folders.js';
 import { serveInProcess } from '../world/process.js';
 import { newRelationsWorld, type RelationsWorld, relationsProjectDir } from '../world/relations/world.js';
 
@@ -46,6 +50,25 @@ describe('the database file under a running server', () => {
       child.kill('SIGKILL');
       await once(child, 'exit');
     }));
+
+  it('its journal is beside what a link leads to', async () => {
+    const dir = newFolder();
+    const [file, link] = [path.join(dir, 'own.db'), path.join(dir, 'link.db')];
+    fs.symlinkSync(file, link);
+    const db = new Database(link);
+    db.pragma('journal_mode = wal');
+    db.exec('create table notes (text text)');
+    db.exec("insert into notes values ('only in the journal')");
+    const frozen = await openFrozenSqlite(link);
+    const statement = frozen.dialect.compile(sql`select text from notes`);
+    expect(await frozen.read(() => readRows(statement))).toEqual([['only in the journal']]);
+    await frozen.close();
+    const opened = rememberFile(link, () => undefined);
+    expect(opened.isIntact()).toBe(true);
+    fs.rmSync(`${file}-wal`);
+    expect(opened.isIntact()).toBe(false);
+    db.close();
+  });
 
   it.each(ways)(
     '%s: writes and health are 503, the log says so once, and everything works once it is back',

@@ -1,8 +1,9 @@
 /** The commands `backup` and `restore`. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { backup } from '../../src/cli/backup/backup.js';
@@ -151,6 +152,57 @@ describe('backup and restore', () => {
     expect(fs.readdirSync(file(`shared/${kept}`)).sort()).toEqual(['one.txt', 'two.txt']);
     await start();
     expect(await total()).toBe(1);
+  });
+
+  it('a database that is a link is put back where it leads', { timeout: 60_000 }, async () => {
+    fs.mkdirSync(file('shared'));
+    fs.mkdirSync(file('.tmp'));
+    fs.symlinkSync('../shared/own.db', file('.tmp/data.db'));
+    await start();
+    await post('in the backup');
+    await printed(() => backup(dir, { out: file('a.db'), uploads: false }));
+    await post('later');
+    await expect(restore(dir, file('a.db'), { force: true })).rejects.toThrow('is being served');
+    await stop();
+    await expect(restore(dir, file('shared/own.db'), { force: true })).rejects.toThrow(
+      'is the database of the project',
+    );
+    const { said } = await printed(() => restore(dir, file('a.db'), { force: true }));
+    expect(said).toContain(`${file('shared/own.db')}: restored`);
+    expect(fs.readlinkSync(file('.tmp/data.db'))).toBe('../shared/own.db');
+    expect(countIn('shared/own.db')).toBe(1);
+    const [kept] = fs.readdirSync(file('shared')).filter((it) => it.startsWith('own.db.before-restore'));
+    expect(countIn(`shared/${kept}`)).toBe(2);
+    // as on a new machine
+    fs.rmSync(file('shared'), { recursive: true });
+    await printed(() => restore(dir, file('a.db'), { force: false }));
+    expect(countIn('shared/own.db')).toBe(1);
+    expect(fs.lstatSync(file('.tmp/data.db')).isSymbolicLink()).toBe(true);
+  });
+
+  it('a backup that is a link to a file with a journal is refused', { timeout: 60_000 }, async () => {
+    await start();
+    await post('one');
+    fs.symlinkSync(file('.tmp/data.db'), file('latest.db'));
+    vi.stubEnv('DATABASE_FILENAME', 'second.db');
+    await expect(restore(dir, file('latest.db'), { force: true })).rejects.toThrow(/data\.db-wal/);
+  });
+
+  it('a backup that was killed is not in the way of the next', { timeout: 60_000 }, async () => {
+    await makeNote();
+    fs.writeFileSync(file('public/uploads/large'), '');
+    fs.truncateSync(file('public/uploads/large'), 2 ** 28);
+    const killed = spawn(process.execPath, [main, 'backup', '--uploads', '--out', file('a.db'), '--project', dir]);
+    const ended = once(killed, 'exit');
+    while (killed.exitCode === null && !listed().some((it) => it.startsWith('a.db.uploads'))) await setTimeout(1);
+    killed.kill('SIGKILL');
+    await ended;
+    expect(killed.signalCode).toBe('SIGKILL');
+    fs.truncateSync(file('public/uploads/large'), 1);
+    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    expect(listed().filter((it) => it.startsWith('a.db'))).toEqual(['a.db', 'a.db.uploads']);
+    expect(fs.statSync(file('a.db.uploads/large')).size).toBe(1);
+    await expect(backup(dir, { out: file('a.db'), uploads: false })).rejects.toThrow('Give another name');
   });
 
   it('links among the uploads stay as they are, wherever they lead', { timeout: 60_000 }, async () => {
@@ -386,6 +438,19 @@ describe('backup and restore', () => {
     other.close();
     expect(fs.readdirSync(file('public'))).toEqual(['uploads']);
     expect(fs.readdirSync(file('public/uploads'))).toEqual(['own.txt']);
+  });
+
+  it('a restore that fails leaves no folder of uploads where there was none', { timeout: 60_000 }, async () => {
+    await makeNote();
+    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    fs.writeFileSync(file('a.db.uploads/own.txt'), 'x');
+    // as a full disk does
+    fs.mkdirSync(file('.tmp/data.db.part'));
+    for (const it of ['public/uploads', 'public']) {
+      fs.rmdirSync(file(it));
+      await expect(restore(dir, file('a.db'), { force: true })).rejects.toThrow();
+      expect(fs.existsSync(file(it)), it).toBe(false);
+    }
   });
 
   it('a database whose copy cannot take its place is put back', { timeout: 60_000 }, async () => {

@@ -9,6 +9,7 @@ import zlib from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loggable } from '../../src/http/faults.js';
 import { newServer } from '../../src/http/server.js';
 import { limits } from '../../src/limits.js';
 import { injectInto } from '../world/inject.js';
@@ -122,6 +123,14 @@ describe('http faults', () => {
     lines.length = 0;
     await app.inject('/api/films?t=an%20error%20with%20a%20cause');
     expect(lines[0]).toMatch(/secret words.*http-faults\.test\.ts.*the cause/s);
+  });
+
+  it('ER1: a message that quotes its cause is logged once', () => {
+    const cause = new Error('the disk is full');
+    const messageOf = (message: string): unknown =>
+      (loggable(new Error(message, { cause })) as { readonly message: unknown }).message;
+    expect(messageOf('Cannot write: the disk is full')).toBe('Cannot write: the disk is full');
+    expect(messageOf('Cannot write')).toBe('Cannot write: the disk is full');
   });
 
   it('ER1: of an error with itself in it the log has what it has of others', async () => {

@@ -226,8 +226,30 @@ describe.each(dialects)('files of entries on %s', (dialect) => {
     ] as const)
       expect(await add([file], ['api::album.album', id, field])).toMatchObject({
         status: 400,
-        body: { error: { message: expect.stringContaining(`${field} accepts only`) } },
+        // its id is undone with its row
+        body: {
+          error: { message: expect.stringMatching(`^${field} accepts only .*files of other types: ${file[2]}$`) },
+        },
       });
+    expect(
+      await world.send(
+        'POST',
+        '/api/albums',
+        form([['files.cover', 'x', 'a.txt']], { data: JSON.stringify({ title: 'x', pictures: [note] }) }),
+      ),
+    ).toMatchObject({
+      status: 400,
+      body: {
+        error: {
+          details: {
+            errors: [
+              { message: 'cover accepts only images; files of other types: a.txt' },
+              { message: `pictures accepts only images; files of other types: ${note}` },
+            ],
+          },
+        },
+      },
+    });
     for (const [data, at] of [
       [{ cover: note }, 'cover'],
       [{ pictures: [picture, note] }, 'pictures'],

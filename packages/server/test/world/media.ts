@@ -64,6 +64,8 @@ export interface MediaWorld {
   readonly port: number;
   /** Errors beside the answers. */
   readonly faults: readonly unknown[];
+  /** Errors that requests have logged. */
+  readonly logged: readonly { readonly reqId?: string; readonly err?: { readonly message?: string } }[];
   send(method: string, url: string, body?: FormData | unknown): Promise<Answer>;
   /** Uploads one file. */
   upload(file: Blob | string, name: string, more?: Readonly<Record<string, string>>): Promise<Answer>;
@@ -126,7 +128,9 @@ export const newMediaWorld = async (
     ...people,
     media: { store: store(newLocalStore(uploadsDir)), ...given },
   });
-  const app = await newServer({ ...deps, logger: pino({ level: 'silent' }) });
+  const logged: MediaWorld['logged'][number][] = [];
+  const logger = pino({ level: 'error' }, { write: (line) => logged.push(JSON.parse(line)) });
+  const app = await newServer({ ...deps, logger });
   const base = await app.listen({ host: '127.0.0.1', port: 0 });
 
   const send: MediaWorld['send'] = async (method, url, body) => {
@@ -157,6 +161,7 @@ export const newMediaWorld = async (
     base,
     port: Number(new URL(base).port),
     faults,
+    logged,
     send,
     upload,
     stored: async (...args) => {

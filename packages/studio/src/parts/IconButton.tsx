@@ -1,3 +1,4 @@
+/** A button of an element of a list, such as one that moves or removes it. */
 import { ActionIcon } from '@mantine/core';
 import type { ReactNode } from 'react';
 
@@ -11,7 +12,6 @@ interface IconButtonProps {
   readonly children: ReactNode;
 }
 
-/** A button of an element of a list, such as one that moves or removes it. */
 export const IconButton = ({ label, size = 'md', ...props }: IconButtonProps) => (
   <ActionIcon variant="subtle" color="gray" size={size} aria-label={label} {...props} />
 );

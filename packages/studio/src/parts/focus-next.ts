@@ -1,6 +1,6 @@
+/** For what takes the focus with it when it moves or goes: the first of these ids whose element is there and enabled gets it. */
 import { type RefObject, useEffect, useRef } from 'react';
 
-/** For what takes the focus with it when it moves or goes: the first of these ids whose element is there and enabled gets it. */
 export const useFocusNext = (): RefObject<readonly string[]> => {
   const next = useRef<readonly string[]>([]);
   useEffect(() => {

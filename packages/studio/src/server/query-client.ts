@@ -1,3 +1,4 @@
+/** What was read of the server, kept for a few seconds, and read again after a change. */
 import { type InvalidateQueryFilters, QueryClient } from '@tanstack/react-query';
 
 /** The client repeats reads that met a busy server; nothing is repeated here. */

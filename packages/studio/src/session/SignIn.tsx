@@ -1,3 +1,4 @@
+/** The page where administrators sign in, and what to do while there are none. */
 import { Button, Code, Container, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import { useMutation, useQuery } from '@tanstack/react-query';

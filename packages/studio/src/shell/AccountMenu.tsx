@@ -1,3 +1,4 @@
+/** Who is signed in, with one's account and signing out; the way to sign in for everybody else. */
 import { Button, Menu, Text, VisuallyHidden } from '@mantine/core';
 import { IconLogout, IconUser, IconUserEdit } from '@tabler/icons-react';
 import { useLocation, useNavigate } from '@tanstack/react-router';

@@ -1,3 +1,4 @@
+/** The whole app: theme, cache of requests, router. What was read for one administrator is not shown to the next. */
 import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';

@@ -1,10 +1,10 @@
+/** The locale of content; nothing to choose in a project with one. */
 import { Button, Menu, VisuallyHidden } from '@mantine/core';
 import { IconCheck, IconChevronDown } from '@tabler/icons-react';
 import { useModel } from '../server/queries.js';
 import { words } from '../words/index.js';
 import { chooseLocale, useLocale } from './choices.js';
 
-/** The locale of content; nothing to choose in a project with one. */
 export const LocaleMenu = () => {
   const { locales } = useModel();
   const chosen = useLocale();

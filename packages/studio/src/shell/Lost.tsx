@@ -1,3 +1,4 @@
+/** In place of a page that does not exist. */
 import { Container, Stack, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import { AnchorLink } from '../parts/links.js';

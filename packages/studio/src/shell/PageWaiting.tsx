@@ -1,6 +1,6 @@
+/** The whole page, while it is not known who is signed in and what the model is. */
 import { Waiting } from '../parts/Waiting.js';
 
-/** The whole page, while it is not known who is signed in and what the model is. */
 export const PageWaiting = () => (
   <div className="frame">
     <header className="bar">

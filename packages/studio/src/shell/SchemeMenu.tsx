@@ -1,3 +1,4 @@
+/** Light, dark, or as the system has it. */
 import { ActionIcon, Menu, useMantineColorScheme } from '@mantine/core';
 import { IconCheck, IconMoon, IconSun, IconSunMoon } from '@tabler/icons-react';
 import { words } from '../words/index.js';

@@ -63,12 +63,12 @@ const wrapped = (text: string, indent: number, { width }: Paper): string => {
 const listed = (items: readonly string[], indent: number, paper: Paper): string =>
   wrapped(items.map((it) => it.replaceAll(' ', '\u00a0')).join(', '), indent, paper).replaceAll('\u00a0', ' ');
 
-const table = (rows: readonly (readonly string[])[], indent = 2): readonly string[] => {
+const table = (rows: readonly (readonly string[])[]): readonly string[] => {
   const widths = rows.reduce<number[]>((all, row) => row.map((it, i) => Math.max(all[i] ?? 0, it.length)), []);
   const isNumber = widths.map((_, i) => rows.slice(1).every((row) => /^[\d,]*$/.test(row[i] ?? '')));
   return rows.map(
     (row) =>
-      ' '.repeat(indent) +
+      '  ' +
       row
         .map((it, i) => (isNumber[i] ? it.padStart(widths[i]!) : it.padEnd(widths[i]!)))
         .join('  ')

@@ -239,7 +239,7 @@ const newJudge = ({
         ],
       };
     const id = /\/([^/]+?)\/?$/.exec(pathname)?.[1] ?? '';
-    if (route.path.endsWith(':id') && parseId(id, limits.integerMax) === null)
+    if (route.path.endsWith(':id') && parseId(id) === null)
       return {
         kind: 'elsewhere',
         what: `${method} ${route.path} with an id that is no number: 404, as in v4${hasCode ? ', but where a controller of the project finds it' : ''}`,

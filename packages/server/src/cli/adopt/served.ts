@@ -126,8 +126,12 @@ export const differencesOf = (options: ServedOptions): readonly Difference[] =>
 
 type Look = (options: ServedOptions) => Difference | null;
 
-const list = (names: readonly string[], max = 5): string =>
-  names.length <= max ? names.join(', ') : `${names.slice(0, max).join(', ')} and ${names.length - max} more`;
+const LISTED_MAX = 5;
+
+const list = (names: readonly string[]): string =>
+  names.length <= LISTED_MAX
+    ? names.join(', ')
+    : `${names.slice(0, LISTED_MAX).join(', ')} and ${names.length - LISTED_MAX} more`;
 
 const typesWith = (model: Model, isMeant: (type: Parameters<typeof permissionFor>[0]) => boolean): readonly string[] =>
   [...model.types.values()].filter((it) => it.origin === 'project' && isMeant(it)).map((it) => it.uid);

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
 import merge from 'lodash/merge.js';
 import { aliasesOf, placeInDist } from '../../v4code/loading/tsconfig.js';
+import { type PartName, partNames } from '../v4project/settings.js';
 import type { ConfigFile, EvaluatedFile, EvaluateRequest, ReadVariable } from './evaluate.js';
 import { type Hide, hideSecrets } from './secrets.js';
 
@@ -31,9 +32,6 @@ export interface V4Config {
   /** Of whatever is printed. */
   readonly hide: Hide;
 }
-
-const partNames = ['database', 'admin', 'api', 'server', 'middlewares', 'plugins'] as const;
-export type PartName = (typeof partNames)[number];
 
 export interface ReadV4ConfigOptions {
   readonly environment: string;

@@ -6,7 +6,8 @@ import { newProgress } from '../progress.js';
 import { refuseOtherClient } from '../project.js';
 import { StartFault } from '../start-fault.js';
 import { readSetup } from '../v4project/config.js';
-import { databaseOf, isSqlite, stamp, tell, uploadsBeside, uploadsOf } from './places.js';
+import { newBackupName, uploadsBeside } from './names.js';
+import { databaseOf, uploadsOf } from './places.js';
 import { dumpCommand } from './postgres.js';
 
 export interface BackupOptions {
@@ -20,15 +21,19 @@ export const backup = async (project: string, { out, uploads }: BackupOptions): 
   const dir = path.resolve(project);
   const { env, v4 } = await readSetup(dir);
   refuseOtherClient({ dir, v4 });
-  const file = path.resolve(out ?? path.join(dir, `backup-${stamp()}.${isSqlite(env) ? 'db' : 'dump'}`));
-  if (!isSqlite(env)) throw new StartFault(dumpCommand(env, file));
+  const file = path.resolve(out ?? path.join(dir, newBackupName(env.DATABASE_CLIENT === 'sqlite' ? 'db' : 'dump')));
+  if (env.DATABASE_CLIENT !== 'sqlite') throw new StartFault(dumpCommand(env, file));
   const database = databaseOf(dir, env);
   if (!fs.existsSync(database)) throw new StartFault(`There is no file ${database}.`);
   for (const it of uploads ? [file, uploadsBeside(file)] : [file])
-    if (fs.existsSync(it)) throw new StartFault(`${it} exists already.`);
+    if (fs.existsSync(it)) throw new StartFault(`${it} exists already. Give another name, or move it away.`);
   const { copyDatabase, faultOfDatabase, localUploads } = await import('../../sql/sqlite/backup.js');
-  const part = `${file}.part`;
-  fs.rmSync(part, { force: true });
+  const [part, uploadsPart] = [`${file}.part`, `${uploadsBeside(file)}.part`];
+  const removeParts = (): void => {
+    for (const it of [part, uploadsPart]) fs.rmSync(it, { recursive: true, force: true });
+  };
+  // of a backup that was killed
+  removeParts();
   makeFolder(path.dirname(file));
   const progress = newProgress('copying the database');
   try {
@@ -38,16 +43,17 @@ export const backup = async (project: string, { out, uploads }: BackupOptions): 
     progress.end();
     const fault = faultOfDatabase(part);
     if (fault !== null) throw new StartFault(`${database} is damaged, and so is its copy: ${fault}`);
-    const missing = uploads ? copyUploads(dir, file, localUploads(part)) : 0;
+    const missing = uploads ? copyUploads(uploadsOf(dir), uploadsPart, localUploads(part)) : 0;
+    if (uploads) fs.renameSync(uploadsPart, uploadsBeside(file));
     fs.renameSync(part, file);
-    tell(`${file}: ${megabytes(fs.statSync(file).size)}, checked`);
-    if (uploads) tell(`${uploadsBeside(file)}: the uploads`);
+    process.stderr.write(`${file}: ${megabytes(fs.statSync(file).size)}, checked\n`);
+    if (uploads) process.stderr.write(`${uploadsBeside(file)}: the uploads\n`);
     if (missing > 0)
-      tell(
-        `${missing} uploads of the database have no file in ${uploadsOf(dir)}: they were lost before, or deleted meanwhile`,
+      process.stderr.write(
+        `${missing} uploads of the database have no file in ${uploadsOf(dir)}: they were lost before, or deleted meanwhile\n`,
       );
   } catch (fault) {
-    fs.rmSync(part, { force: true });
+    removeParts();
     if (uploads) fs.rmSync(uploadsBeside(file), { recursive: true, force: true });
     throw fault;
   } finally {
@@ -57,9 +63,7 @@ export const backup = async (project: string, { out, uploads }: BackupOptions): 
 };
 
 /** How many of the URLs have no file. Links stay links: what they lead to outside of the folder is not served, but a copy of it would be. */
-const copyUploads = (dir: string, file: string, urls: readonly string[]): number => {
-  const from = uploadsOf(dir);
-  const to = uploadsBeside(file);
+const copyUploads = (from: string, to: string, urls: readonly string[]): number => {
   makeFolder(to);
   if (fs.existsSync(from))
     fs.cpSync(from, to, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true, filter: isKept });

@@ -4,8 +4,9 @@ import path from 'node:path';
 import { makeFolder } from '../../folders.js';
 import { StartFault } from '../start-fault.js';
 import { readSetup } from '../v4project/config.js';
+import { freeSuffix, uploadsBeside } from './names.js';
 import { giveTo, ownerOf } from './owners.js';
-import { databaseOf, hasContent, isSqlite, stamp, tell, uploadsBeside, uploadsOf } from './places.js';
+import { databaseOf, hasContent, uploadsOf, whereLinked } from './places.js';
 import { restoreCommand } from './postgres.js';
 import { stageUploads } from './uploads.js';
 
@@ -19,20 +20,22 @@ export const restore = async (project: string, given: string, { force }: Restore
   const dir = path.resolve(project);
   const { env } = await readSetup(dir);
   const file = path.resolve(given);
-  if (!isSqlite(env)) throw new StartFault(restoreCommand(env, file));
+  if (env.DATABASE_CLIENT !== 'sqlite') throw new StartFault(restoreCommand(env, file));
   const { copyBeside, DatabaseInUse, faultOfDatabase, journalOf, replaceDatabase } = await import(
     '../../sql/sqlite/backup.js'
   );
   if (!fs.existsSync(file)) throw new StartFault(`There is no file ${file}.`);
-  const journal = journalOf(file);
+  const source = whereLinked(file);
+  const journal = journalOf(source);
   if (journal !== null)
     throw new StartFault(
       `${file} is not whole without ${journal}, and cannot be restored. Make copies with dovetail backup.`,
     );
   const fault = faultOfDatabase(file);
   if (fault !== null) throw new StartFault(`${file} cannot be restored: ${fault}`);
-  const database = databaseOf(dir, env);
-  if (database === file) throw new StartFault(`${file} is the database of the project already.`);
+  const named = databaseOf(dir, env);
+  const database = whereLinked(named);
+  if (database === source) throw new StartFault(`${file} is the database of the project already.`);
   const uploads = uploadsOf(dir);
   const hasUploads = fs.existsSync(uploadsBeside(file));
   const replaced = [database, ...(hasUploads ? [uploads] : [])].filter(hasContent);
@@ -42,7 +45,8 @@ export const restore = async (project: string, given: string, { force }: Restore
     );
   makeFolder(path.dirname(database));
   const { claimFile } = await import('../../sql/sqlite/claim.js');
-  const claim = claimFile(database);
+  // as a server of this project does, which knows the database by the name of the link
+  const claim = claimFile(named);
   if (!claim) throw new StartFault(`${database} is being served. Stop the server first.`);
   const suffix = freeSuffix([database, uploads]);
   const owner = ownerOf(database);
@@ -54,7 +58,8 @@ export const restore = async (project: string, given: string, { force }: Restore
       try {
         giveTo(owner, copy);
         staged?.putInPlace();
-        for (const it of replaceDatabase(database, copy, `${database}.${suffix}`)) tell(`${it}: what was there`);
+        for (const it of replaceDatabase(database, copy, `${database}.${suffix}`))
+          process.stderr.write(`${it}: what was there\n`);
       } finally {
         fs.rmSync(copy, { force: true });
       }
@@ -62,23 +67,14 @@ export const restore = async (project: string, given: string, { force }: Restore
       staged?.undo();
       throw thrown;
     }
-    tell(`${database}: restored`);
+    process.stderr.write(`${database}: restored\n`);
     if (!staged) return;
-    if (staged.former !== null) tell(`${staged.former}: the uploads that were there`);
-    tell(`${uploads}: restored`);
+    if (staged.former !== null) process.stderr.write(`${staged.former}: the uploads that were there\n`);
+    process.stderr.write(`${uploads}: restored\n`);
   } catch (thrown) {
     if (thrown instanceof DatabaseInUse) throw new StartFault(`${database} is open in another program. Stop it first.`);
     throw thrown;
   } finally {
     claim.release();
   }
-};
-
-/** For what is put aside: no other restore of the same second has put anything there. */
-const freeSuffix = (places: readonly string[]): string => {
-  const first = `before-restore-${stamp()}`;
-  const isFree = (suffix: string): boolean => !places.some((it) => fs.existsSync(`${it}.${suffix}`));
-  let suffix = first;
-  for (let i = 2; !isFree(suffix); i++) suffix = `${first}-${i}`;
-  return suffix;
 };

@@ -34,13 +34,20 @@ const partOf = (uploads: string): string => `${uploads}.part`;
 
 const stageInPlace = (from: string, uploads: string): StagedUploads => {
   const before = fs.existsSync(uploads) ? fs.readdirSync(uploads) : [];
+  const made = firstAbsent(uploads);
   const undo = (): void => {
-    for (const it of fs.readdirSync(from))
-      if (!before.includes(it)) fs.rmSync(path.join(uploads, it), { recursive: true, force: true });
+    if (made !== null) fs.rmSync(made, { recursive: true, force: true });
+    else
+      for (const it of fs.readdirSync(from))
+        if (!before.includes(it)) fs.rmSync(path.join(uploads, it), { recursive: true, force: true });
   };
   orUndo(undo, () => copyTo(uploads, from, ownerOf(uploads)));
   return { former: null, putInPlace: () => undefined, undo };
 };
+
+/** The highest folder of a path that is not there; null if all are. */
+const firstAbsent = (folder: string): string | null =>
+  fs.existsSync(folder) ? null : (firstAbsent(path.dirname(folder)) ?? folder);
 
 const stageBeside = (from: string, uploads: string, former: string, mode: number): StagedUploads => {
   // the copy may be large, and would lie on another disk

@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 
-export const packageManagers = ['npm', 'pnpm', 'yarn'] as const;
+const packageManagers = ['npm', 'pnpm', 'yarn'] as const;
 export type PackageManager = (typeof packageManagers)[number];
 
 /** @param userAgent as package managers set it for what they run: `pnpm/10.4.0 npm/? node/v24.1.0 linux x64`. */

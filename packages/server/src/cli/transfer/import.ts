@@ -85,8 +85,10 @@ const filesLeft = (dir: string, urls: ReadonlySet<string>): readonly string[] =>
     .filter((it) => fs.existsSync(path.join(uploadsDirOf(dir), path.basename(it))))
     .sort();
 
-const list = (items: readonly string[], max = 10): string =>
-  [...items.slice(0, max), ...(items.length > max ? [`and ${items.length - max} more`] : [])]
+const LISTED_MAX = 10;
+
+const list = (items: readonly string[]): string =>
+  [...items.slice(0, LISTED_MAX), ...(items.length > LISTED_MAX ? [`and ${items.length - LISTED_MAX} more`] : [])]
     .map((it) => `\n  ${it}`)
     .join('');
 

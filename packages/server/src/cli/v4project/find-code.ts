@@ -1,4 +1,7 @@
-/** Finds the code and configuration of a v4 project, and tells what each file is, by parsing it; `code` says what becomes of it, and `v4code` loads what runs. */
+/**
+ * Finds the code and configuration of a v4 project, and tells what each file is, by parsing it. `code.ts` says what becomes of it, and
+ * `src/v4code` loads what runs.
+ */
 import path from 'node:path';
 import memoize from 'lodash/memoize.js';
 import once from 'lodash/once.js';

@@ -105,7 +105,7 @@ const notSupported = (
 
 /** JSON says it of what was evaluated by another process. */
 const isFunction = (value: unknown): boolean => typeof value === 'function' || value === FUNCTION;
-export const FUNCTION = '[Function]';
+const FUNCTION = '[Function]';
 
 // ---- walking
 

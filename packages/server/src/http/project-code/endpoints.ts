@@ -4,7 +4,6 @@ import type Koa from 'koa';
 import type { KnownCaller } from '../../access/caller.js';
 import type { AccountAnswer } from '../../accounts/account.js';
 import { never, Refusal } from '../../errors.js';
-import { limits } from '../../limits.js';
 import { typeOf, USER_UID } from '../../model/model.js';
 import type { LeftOut } from '../../query/lenient.js';
 import type { Search } from '../../query/searches.js';
@@ -81,7 +80,7 @@ export const newEndpoints = (deps: EndpointDeps): NativeEndpoints => {
         caller,
         body,
         search: searchFor(koa),
-        id: id === undefined ? null : parseId(String(id), limits.integerMax),
+        id: id === undefined ? null : parseId(String(id)),
         match: readPrecondition(koa.req.headers),
       }).catch(throwForCode);
       if (!answer.ok) return showRefusal(koa, new Refusal(...answer.issues));

@@ -1,7 +1,7 @@
 /** What the code of a project asks of the server while it handles a request: the actions themselves, rights, and what is allowed. */
 import type Koa from 'koa';
 import { LRUCache } from 'lru-cache';
-import type { KnownCaller } from '../../access/caller.js';
+import { type KnownCaller, nobody } from '../../access/caller.js';
 import { readTokenDetails } from '../../accounts/tokens.js';
 import { type Issue, issue, never, Refusal, unwrap } from '../../errors.js';
 import { limits } from '../../limits.js';
@@ -38,8 +38,6 @@ import { type EndpointDeps, newEndpoints } from './endpoints.js';
 /** To whom only private attributes are closed. */
 const anyCaller = { version: 'anybody', may: () => true };
 
-const noCaller: KnownCaller = { version: 'nobody', who: { kind: 'public' }, may: () => false };
-
 /** What a kept query takes besides its text. */
 const SOURCE_BYTES = 300;
 
@@ -66,12 +64,12 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
   };
 
   const callerOfAuth = (auth: unknown): KnownCaller | null =>
-    auth !== null && typeof auth === 'object' ? ((auth as WithCaller)[CALLER] ?? noCaller) : null;
+    auth !== null && typeof auth === 'object' ? ((auth as WithCaller)[CALLER] ?? nobody) : null;
   /** What code gives in place of a context may have no more than `state.auth`. */
   const callerOf = (ctx: object | undefined): KnownCaller =>
     (ctx as WithCaller | undefined)?.[CALLER] ??
     callerOfAuth((ctx as Partial<CodeContext> | undefined)?.state?.['auth']) ??
-    noCaller;
+    nobody;
   const requestOf = (ctx: CodeContext): Koa.Context => ctx as unknown as Koa.Context;
 
   /** The text of the request as long as nobody has changed what was made of it. */
@@ -139,7 +137,7 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
     const { request }: Partial<CodeContext> = ctx;
     // a list has no id, whatever the route calls its parameters
     const given = action === 'find' ? undefined : idIn(ctx);
-    const id = given === undefined ? null : parseId(given, limits.integerMax);
+    const id = given === undefined ? null : parseId(given);
     if (given !== undefined && id === null) throw new Refusal(issue('http.not-found', []));
     const koa = requestOf(ctx);
     const changed = contexts.changedQuery(koa);
@@ -187,7 +185,7 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
     },
     validateQuery: (ctx, type, asked) => {
       const context = contextFor(type, { caller: callerOf(ctx), defaultLocale: null, format: 'v4' }, {}, site);
-      const isOfOne = asked === undefined && parseId(idIn(ctx) ?? '', limits.integerMax) !== null;
+      const isOfOne = asked === undefined && parseId(idIn(ctx) ?? '') !== null;
       const action = type.kind === 'single' ? 'single' : isOfOne ? 'findOne' : 'find';
       const koa = requestOf(ctx);
       const query = sourceOf(koa, contexts.changedQuery(koa), type);
@@ -251,7 +249,7 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
       });
     },
     skipAuthentication: (ctx) => {
-      (ctx as WithCaller)[CALLER] = noCaller;
+      (ctx as WithCaller)[CALLER] = nobody;
     },
     callerOfAuth,
     withForm,

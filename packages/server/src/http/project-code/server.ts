@@ -170,9 +170,9 @@ export const addProjectCode = async (
     });
 
   /**
-   * Runs the work of a request; a thrown error becomes the response. The work itself runs code `inRequest`. `end` is called once all has
-   * ended: now, if nothing had to be waited for. Every promise on the way is time that a list with a controller of its own takes longer. What it throws, because a
-   * body cannot be sent, is left to the caller.
+   * Runs the work of a request, which itself runs code `inRequest`; a thrown error becomes the response. `end` is called once all has ended:
+   * at once, if nothing had to be waited for, since every promise on the way makes a list with a controller of its own slower. What `end`
+   * throws, because a body cannot be sent, is left to the caller.
    */
   const runIn = <T>(ctx: Koa.Context, work: () => unknown, asked: Asked, end: () => T): Ready<T> => {
     const failed = (fault: unknown): T => {

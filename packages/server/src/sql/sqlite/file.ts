@@ -35,7 +35,7 @@ export interface OpenedFile {
  */
 export const rememberFile = (file: string, onLost: (fault: LostFile) => void, known?: FileIdentity): OpenedFile => {
   const opened = known ? known.file : identityOf(file);
-  const journal = `${file}-wal`;
+  const journal = `${whereOpened(file)}-wal`;
   // SQLite creates it with the first write, and never removes it while a connection is open
   let openedJournal = known ? known.journal : identityOf(journal);
   let wasIntact = true;
@@ -55,6 +55,9 @@ export const rememberFile = (file: string, onLost: (fault: LostFile) => void, kn
     },
   };
 };
+
+/** What SQLite opens for a path that may be a link: the journals are beside that. */
+export const whereOpened = (file: string): string => (fs.existsSync(file) ? fs.realpathSync(file) : file);
 
 /** Device and inode; null if there is no file at the path. */
 const identityOf = (file: string): string | null => {

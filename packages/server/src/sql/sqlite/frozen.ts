@@ -13,12 +13,13 @@ import Database from 'better-sqlite3';
 import type { ReadProgram, Rows, Statement } from '../dialect.js';
 import type { FrozenDb } from '../inspection.js';
 import { sqliteDialect } from './dialect.js';
-import { sizeOf } from './file.js';
+import { sizeOf, whereOpened } from './file.js';
 import { addFunctions } from './functions.js';
 import { sqliteInspection } from './inspection.js';
 
 /** Throws an error for the user if the file cannot be read. */
-export const openFrozenSqlite = async (file: string): Promise<FrozenDb> => {
+export const openFrozenSqlite = async (given: string): Promise<FrozenDb> => {
+  const file = whereOpened(given);
   const journalMode = journalModeOf(file);
   const copy = journalMode === 'wal' || hasJournal(file) ? await copyOf(file) : null;
   const remove = (): void => {
@@ -36,7 +37,7 @@ export const openFrozenSqlite = async (file: string): Promise<FrozenDb> => {
         .all(...params) as Rows;
     return {
       dialect: sqliteDialect,
-      place: file,
+      place: given,
       journalMode,
       inspection: sqliteInspection,
       read: async (begin) => runProgram(begin(), run),

@@ -271,7 +271,7 @@ export const newEntities = ({ db, views, reader, writer, locales, media, absentO
       thrown(() => joined((session) => inScope(session, work, { title }))),
     upload: (files, fields) =>
       thrown(async () => {
-        const form = new IncomingForm('', Readable.from([]), null);
+        const form = new IncomingForm('', Readable.from([]), null, null);
         form.received = { files, fields, dir: '' };
         const asked = { ...askedByCode, form, id: null, part: { transaction: scoped, read: reading } };
         const answer = unwrap(await media().files.upload(asked));
@@ -316,7 +316,10 @@ const namesParts = (data: Data, { attributes }: EntryType): boolean =>
 /** Files that are added to a list, which no text holds. */
 const ADDED = crypto.randomUUID();
 
-/** Dates and the like as JSON writes them, and a BigInt as its digits, which `biginteger` attributes take. Refuses what is nested so deeply that JSON cannot be written. */
+/**
+ * Dates and the like as JSON writes them, and a BigInt as its digits, which `biginteger` attributes take. Refuses what is nested so deeply
+ * that JSON cannot be written.
+ */
 export const plain = (data: object): unknown => {
   try {
     return JSON.parse(

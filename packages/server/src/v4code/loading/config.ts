@@ -62,7 +62,7 @@ export const readCodeConfig = async ({ dir, env, environment, load, ignored }: C
   return newCodeConfig(tree);
 };
 
-export const newCodeConfig = (tree: Record<string, unknown>): CodeConfig => ({
+const newCodeConfig = (tree: Record<string, unknown>): CodeConfig => ({
   tree,
   get: (at, otherwise) => get(tree, at as string, otherwise),
   has: (at) => has(tree, at as string),

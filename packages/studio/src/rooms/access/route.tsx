@@ -1,3 +1,4 @@
+/** Addresses of the room Access, one for each of its lists. */
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { frameRoute } from '../../shell/root.js';
 

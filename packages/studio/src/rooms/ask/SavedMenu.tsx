@@ -1,3 +1,4 @@
+/** Queries that were saved under a name: opened, deleted, and the one at hand saved. */
 import { ActionIcon, Button, Group, Popover, Stack, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { IconBookmark, IconTrash } from '@tabler/icons-react';
 import { useState } from 'react';

@@ -1,3 +1,4 @@
+/** The locale of a list or form: the one that is chosen in the bar, unless the address or unsaved work says otherwise. */
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import type { Model, Type } from '../../model/model.js';

@@ -1,3 +1,4 @@
+/** Addresses of the room Content: its start, lists, entries, relations on a page of their own. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { frameRoute } from '../../shell/root.js';
 import { type ListSearch, searchOf } from './list/list-state.js';

@@ -1,3 +1,4 @@
+/** The address of the room Health. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { frameRoute } from '../../shell/root.js';
 

@@ -1,3 +1,4 @@
+/** The address of the room Map, with the card that is open and what is shown. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { frameRoute } from '../../shell/root.js';
 

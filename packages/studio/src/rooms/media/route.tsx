@@ -1,3 +1,4 @@
+/** Addresses of the room Media: the library and one file. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { type Address, addressParts, listingOf } from '../../parts/media/listing.js';
 import { frameRoute } from '../../shell/root.js';

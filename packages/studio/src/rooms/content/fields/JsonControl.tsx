@@ -1,3 +1,4 @@
+/** JSON as text, which stays as it was typed for as long as it means the value. */
 import { Button, Text } from '@mantine/core';
 import { useRef } from 'react';
 import { words } from '../../../words/index.js';

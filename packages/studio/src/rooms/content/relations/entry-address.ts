@@ -1,3 +1,4 @@
+/** Addresses of entries and lists in the room Content. */
 import { nameOf, type Type } from '../../../model/model.js';
 
 /** Where the entries of a content type are listed; a single type has no list. */
