@@ -146,7 +146,11 @@ export const openDatabase = async (
       return { ...(await openSqlite(':memory:', { readOnly })), place: file };
     }
     try {
-      if (!readOnly) makeFolder(path.dirname(file));
+      if (!readOnly) {
+        makeFolder(path.dirname(file));
+        // SQLite opens it all the same, and refuses each write later
+        if (fs.existsSync(file)) fs.accessSync(file, fs.constants.W_OK);
+      }
       return await openSqlite(file, { readOnly, onUnavailable });
     } catch (fault) {
       if (fault instanceof Refusal) throw fault;

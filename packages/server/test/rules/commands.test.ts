@@ -217,6 +217,26 @@ describe('read-only commands', () => {
     },
   );
 
+  it('a SQLite file that may not be written is refused at once, not with each write', async () => {
+    const file = path.join(dir, 'data.db');
+    new Database(file).exec('create table kept (id integer)').close();
+    stub({ DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file });
+    const project = await openProject(projectDir);
+    // root, as whom tests may run, may write every file
+    const refused = new Error(`EACCES: permission denied, access '${file}'`);
+    const access = vi.spyOn(fs, 'accessSync').mockImplementation((_, mode) => {
+      if (mode === fs.constants.W_OK) throw refused;
+    });
+    try {
+      await expect(openDatabase(project)).rejects.toThrow(
+        `SQLite cannot open ${file}: ${refused.message}\nCheck DATABASE_FILENAME.`,
+      );
+      await (await openDatabase(project, { readOnly: true })).close();
+    } finally {
+      access.mockRestore();
+    }
+  });
+
   it.each([true, false])('a file that is not a database gives a clear message (read only: %s)', async (readOnly) => {
     const file = path.join(dir, 'data.db');
     fs.writeFileSync(file, 'no database '.repeat(100));
