@@ -27,8 +27,8 @@ import { readStored, readUnlocalized, storedColumns } from '../layout.js';
 import { compareDatabase } from '../project.js';
 import { describeUnfit } from '../secrets.js';
 import { StartFault, UsageFault } from '../start-fault.js';
-import { type CodeFile, findHandlers, isUnwatched, unservedActions, verdictOf } from '../v4project/code.js';
-import { declaredRoutes, type FindOptions, findCode, openActions } from '../v4project/find-code.js';
+import { type CodeFile, findHandlers, isUnwatched, verdictOf } from '../v4project/code.js';
+import { declaredRoutes, type FindOptions, findCode, openActions, unservedAsWritten } from '../v4project/find-code.js';
 import { findPackages, findPlugins } from '../v4project/plugins.js';
 import { countSettings, cureOfGuards, settingGuards, withPackages } from '../v4project/settings.js';
 import { instantOf, readContents, readPublicActions } from './contents.js';
@@ -206,7 +206,7 @@ const inspectDatabase = async (
   const stored = await readStored(model, diff, db);
   const content = await readContents(project.dir, model, tables);
   const publicActions = await readPublicActions(tables);
-  const unserved = unservedActions(files);
+  const unserved = unservedAsWritten(project.dir, files);
   const hazards = await findHazards({
     model,
     tables,

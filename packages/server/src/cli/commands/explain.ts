@@ -19,7 +19,7 @@ import { requireComplete } from '../layout.js';
 import { countOf, openDatabase, openProject } from '../project.js';
 import { isServedBy } from '../site.js';
 import { StartFault, UsageFault } from '../start-fault.js';
-import { unservedActions } from '../v4project/code.js';
+import { unservedAsWritten } from '../v4project/find-code.js';
 import { codeRouteAt } from '../v4project/running-code.js';
 
 export interface ExplainOptions {
@@ -39,7 +39,7 @@ export const explain = async (
   const db = await openDatabase(project, { readOnly: true });
   try {
     const { config, model } = await requireComplete(project, db);
-    const routes = routesOf(model, config.api.rest.prefix, unservedActions(project.code));
+    const routes = routesOf(model, config.api.rest.prefix, unservedAsWritten(project.dir, project.code));
     const found = readRouteOf(url, routes);
     const { pathname } = targetOfUrl(url);
     const byCode = await codeRouteAt(project, db, pathname);

@@ -181,11 +181,13 @@ export const missedCode = (code: readonly CodeFile[]): readonly string[] =>
   code.filter((it) => (it.kind === 'guard' || it.kind === 'code') && !it.ignored).map((it) => it.file);
 
 /** The actions of each type that its routers do not serve, by uid. Routers that the configuration lists have no effect. */
-export const unservedActions = (code: readonly CodeFile[]): ReadonlyMap<string, readonly CoreAction[]> => {
+export const unservedActions = (code: readonly CodeFile[]): ReadonlyMap<string, readonly CoreAction[]> =>
+  unservedByAll(code.flatMap(({ router, ignored }) => (router && !ignored ? [router] : [])));
+
+/** What one of several routers serves is served. */
+export const unservedByAll = (routers: readonly CoreRouter[]): ReadonlyMap<string, readonly CoreAction[]> => {
   const unserved = new Map<string, readonly CoreAction[]>();
-  for (const { router, ignored } of code) {
-    if (!router || ignored) continue;
-    // what one of several routers serves is served
+  for (const router of routers) {
     const others = unserved.get(router.uid);
     unserved.set(
       router.uid,

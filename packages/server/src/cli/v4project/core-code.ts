@@ -133,10 +133,29 @@ export const coreRouterOf = (syntax: Syntax): CoreRouter | null => {
     if (names === null) return null;
     named.set(...names);
   }
-  if (named.size === 0) return null;
+  return named.size === 0 ? null : { uid, unserved: unservedBy(named) };
+};
+
+/** @param options `only` and `except`, with the actions that they name. */
+const unservedBy = (options: ReadonlyMap<string, readonly string[]>): readonly CoreAction[] => {
   const isServed = (action: CoreAction): boolean =>
-    (named.get('only')?.includes(action) ?? true) && named.get('except')?.includes(action) !== true;
-  return { uid, unserved: coreActions.filter((it) => !isServed(it)) };
+    (options.get('only')?.includes(action) ?? true) && options.get('except')?.includes(action) !== true;
+  return coreActions.filter((it) => !isServed(it));
+};
+
+/** Those that a file makes, wherever in it. Lists that its text does not tell leave out nothing. */
+export const coreRoutersIn = (syntax: Syntax): readonly CoreRouter[] => {
+  const found: CoreRouter[] = [];
+  eachNode(syntax.program, (call) => {
+    if (call.type !== 'CallExpression' || lastNameOf(call.callee, syntax) !== 'createCoreRouter') return;
+    const [first, options] = call.arguments;
+    const uid = first ? textOfNode(first, syntax) : null;
+    if (uid === null) return;
+    const named = options?.type === 'ObjectExpression' ? options.properties : [];
+    const lists = named.flatMap((it) => (it.type === 'Property' ? [namesOfOption(it, syntax)] : []));
+    found.push({ uid, unserved: unservedBy(new Map(lists.filter((it) => it !== null))) });
+  });
+  return found;
 };
 
 /** Null for what is none, or has a value that decides about requests. */
