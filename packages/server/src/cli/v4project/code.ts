@@ -25,7 +25,7 @@ export interface CodeFile {
   readonly absent: readonly AbsentUse[];
   /** Of a guard that is one only because it cannot be parsed. */
   readonly isUnread?: true;
-  /** Of one that is obeyed. */
+  /** Of one that is obeyed, and of one as generated: what it serves is served, whatever others leave out. */
   readonly router?: CoreRouter;
   /** Of a guard that would run otherwise: the lines on which it may catch the errors of that, and go on. */
   readonly caught?: readonly number[];

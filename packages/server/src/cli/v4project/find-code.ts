@@ -107,6 +107,11 @@ export const findCode = (projectDir: string, options: FindOptions): readonly Cod
       : byItself;
     const kind = whereRun === 'code' && importsGuard(projectDir, file, place, syntaxAt) ? 'guard' : whereRun;
     if (kind === 'router' && router) return { file, kind, ignored, absent: [], router };
+    if (kind === 'default' && routePlace.test(place)) {
+      const syntax = syntaxAt(file);
+      const [whole] = syntax === null ? [] : coreRoutersIn(syntax);
+      return { file, kind, ignored, absent: [], ...(whole ? { router: whole } : {}) };
+    }
     if (kind === 'guard' && isUnread) return { file, kind, ignored, absent: [], isUnread };
     if (kind !== 'run' && kind !== 'unused') return { file, kind, ignored, absent: [] };
     const { absent, caught = [] } = usesOf(file, place, kind === 'run' && guardPlace.test(place));
