@@ -350,6 +350,26 @@ module.exports = factories.createCoreRouter('api::menu.menu', { except: ['findOn
     );
   });
 
+  it('routes are where the prefix of their router puts them', async () => {
+    const { dir } = await open(
+      'sqlite',
+      {
+        ...withCode,
+        'src/api/menu/routes/menu.js': `const { factories } = require('@strapi/strapi');
+module.exports = factories.createCoreRouter('api::menu.menu', { prefix: '/kitchen' });`,
+        'access.log': '/v1/kitchen/menus?populate=nothing\n/v1/menus\n',
+      },
+      starterRows,
+    );
+    const { served, requests } = await inspect(dir, { ...plain, urls: path.join(dir, 'access.log') });
+    const menus = served?.routes.filter((it) => it.type === 'api::menu.menu');
+    expect(menus?.map((it) => it.path)).toEqual(['/v1/kitchen/menus', '/v1/kitchen/menus/:id']);
+    expect(requests?.refused.map((it) => it.path)).toEqual(['/v1/kitchen/menus']);
+    expect(requests?.elsewhere).toHaveLength(1);
+    const { out } = await printed(() => explain(dir, '/v1/kitchen/menus', { json: false }));
+    expect(out).toContain('type: api::menu.menu');
+  });
+
   it('files that may guard access stand in the way and are named; settings that would show more are too', async () => {
     const { dir } = await open('sqlite', { ...withCode, ...withoutCode }, starterRows);
     const report = await inspect(dir, plain);

@@ -33,6 +33,8 @@ export interface CoreRouter {
   readonly uid: string;
   /** Actions without a route. */
   readonly unserved: readonly CoreAction[];
+  /** Below which its paths are; empty for none, or for one that the text does not tell. */
+  readonly prefix: string;
 }
 
 /** What a file exports, if it does nothing else but import v4's factories. */
@@ -133,7 +135,7 @@ export const coreRouterOf = (syntax: Syntax): CoreRouter | null => {
     if (names === null) return null;
     named.set(...names);
   }
-  return named.size === 0 ? null : { uid, unserved: unservedBy(named) };
+  return named.size === 0 ? null : { uid, unserved: unservedBy(named), prefix: '' };
 };
 
 /** @param options `only` and `except`, with the actions that they name. */
@@ -151,9 +153,14 @@ export const coreRoutersIn = (syntax: Syntax): readonly CoreRouter[] => {
     const [first, options] = call.arguments;
     const uid = first ? textOfNode(first, syntax) : null;
     if (uid === null) return;
-    const named = options?.type === 'ObjectExpression' ? options.properties : [];
-    const lists = named.flatMap((it) => (it.type === 'Property' ? [namesOfOption(it, syntax)] : []));
-    found.push({ uid, unserved: unservedBy(new Map(lists.filter((it) => it !== null))) });
+    const given = options?.type === 'ObjectExpression' ? options : null;
+    const lists = given?.properties.flatMap((it) => (it.type === 'Property' ? [namesOfOption(it, syntax)] : [])) ?? [];
+    const prefix = given && memberIn(given, 'prefix', syntax)?.value;
+    found.push({
+      uid,
+      unserved: unservedBy(new Map(lists.filter((it) => it !== null))),
+      prefix: (prefix && textOfNode(prefix, syntax)) ?? '',
+    });
   });
   return found;
 };

@@ -8,7 +8,7 @@ import { StartFault } from '../start-fault.js';
 import { absentUses, makesSessions } from './absent-uses.js';
 import { reachIn, type SyntaxAt } from './calls.js';
 import { catchingLines } from './caught-errors.js';
-import { type CodeFile, routePlace, unservedByAll } from './code.js';
+import { type CodeFile, routePlace } from './code.js';
 import {
   absentPlugins,
   type LocalPlugins,
@@ -16,7 +16,7 @@ import {
   namesOfMiddlewares,
   resolvedMiddlewares,
 } from './configured.js';
-import { type CoreAction, coreRoutersIn, type DeclaredRoute, openActionsIn, routesIn } from './core-code.js';
+import { type CoreRouter, coreRoutersIn, type DeclaredRoute, openActionsIn, routesIn } from './core-code.js';
 import { mayBeCaught } from './described-uses.js';
 import {
   extensionPlace,
@@ -48,17 +48,12 @@ export const openActions = (projectDir: string, code: readonly CodeFile[]): read
     .filter(({ file, kind }) => kind === 'run' && routePlace.test(file))
     .flatMap(({ file }) => readIn(projectDir, file, openActionsIn));
 
-/** As `unservedActions`, with the routers that run, as far as their syntax shows what they leave out: for whoever does not run them. */
-export const unservedAsWritten = (
-  projectDir: string,
-  code: readonly CodeFile[],
-): ReadonlyMap<string, readonly CoreAction[]> =>
-  unservedByAll(
-    code.flatMap(({ file, kind, router, ignored }) => {
-      if (router) return ignored ? [] : [router];
-      return kind === 'run' && routePlace.test(file) ? readIn(projectDir, file, coreRoutersIn) : [];
-    }),
-  );
+/** Those that have an effect: the ones that are obeyed, and the ones that run, as far as their syntax shows what they say. */
+export const writtenRouters = (projectDir: string, code: readonly CodeFile[]): readonly CoreRouter[] =>
+  code.flatMap(({ file, kind, router, ignored }) => {
+    if (router) return ignored ? [] : [router];
+    return kind === 'run' && routePlace.test(file) ? readIn(projectDir, file, coreRoutersIn) : [];
+  });
 
 const readIn = <T>(projectDir: string, file: string, read: (syntax: Syntax) => readonly T[]): readonly T[] => {
   const syntax = syntaxIn(projectDir, file);
