@@ -14,7 +14,7 @@ import { StartFault } from '../../src/cli/start-fault.js';
 import { exportContent } from '../../src/cli/transfer/export.js';
 import { tablesOf } from '../../src/model/storage.js';
 import { readRows } from '../../src/sql/dialect.js';
-import type { Index } from '../../src/sql/schema.js';
+import { type Index, readCatalog } from '../../src/sql/schema.js';
 import { newDatabase } from '../world/databases.js';
 import { printed } from '../world/printed.js';
 import { dialects, projectDir } from '../world/world.js';
@@ -214,6 +214,25 @@ describe('read-only commands', () => {
       await expect(openDatabase(project, { readOnly })).rejects.toThrow(
         `SQLite cannot open ${dir}: unable to open database file\nCheck DATABASE_FILENAME.`,
       );
+    },
+  );
+
+  it.each(dialects)(
+    'a database that was upgraded to Strapi 5 is refused, and nothing is added to it: %s',
+    async (dialect) => {
+      const { db, env, drop } = await newDatabase(dialect);
+      try {
+        await db.write(async (tx) => {
+          await tx.run(db.dialect.compile(sql`create table files (id integer primary key, document_id varchar(255))`));
+        });
+        stub(env);
+        const refusal = /^The database was upgraded to Strapi 5: its tables have documents\. Name a backup/;
+        await expect(printed(() => sync(projectDir, { dryRun: false, publishDrafts: [] }))).rejects.toThrow(refusal);
+        await expect(printed(() => check(projectDir, { json: false }))).rejects.toThrow(refusal);
+        expect([...(await readCatalog(db)).tables.keys()]).toEqual(['files']);
+      } finally {
+        await drop();
+      }
     },
   );
 
