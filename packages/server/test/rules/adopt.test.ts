@@ -357,6 +357,9 @@ module.exports = factories.createCoreRouter('api::menu.menu', { except: ['findOn
         ...withCode,
         'src/api/menu/routes/menu.js': `const { factories } = require('@strapi/strapi');
 module.exports = factories.createCoreRouter('api::menu.menu', { prefix: '/kitchen' });`,
+        'src/api/menu/routes/more.js': `module.exports = { prefix: '/bar', routes: [
+          { method: 'GET', path: '/menus/late', handler: 'menu.late' },
+        ] };`,
         'access.log': '/v1/kitchen/menus?populate=nothing\n/v1/menus\n',
       },
       starterRows,
@@ -364,6 +367,7 @@ module.exports = factories.createCoreRouter('api::menu.menu', { prefix: '/kitche
     const { served, requests } = await inspect(dir, { ...plain, urls: path.join(dir, 'access.log') });
     const menus = served?.routes.filter((it) => it.type === 'api::menu.menu');
     expect(menus?.map((it) => it.path)).toEqual(['/v1/kitchen/menus', '/v1/kitchen/menus/:id']);
+    expect(served?.own.map((it) => it.path)).toContain('/v1/bar/menus/late');
     expect(requests?.refused.map((it) => it.path)).toEqual(['/v1/kitchen/menus']);
     expect(requests?.elsewhere).toHaveLength(1);
     const { out } = await printed(() => explain(dir, '/v1/kitchen/menus', { json: false }));

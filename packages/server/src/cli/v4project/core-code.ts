@@ -179,7 +179,7 @@ const namesOfOption = ({ key, computed, value }: Property, syntax: Syntax): [str
 export interface DeclaredRoute {
   /** In capitals. */
   readonly method: string;
-  /** As declared, without the prefix: `/articles/:id/publish`. */
+  /** Below the prefix of its router, without that of the API: `/articles/:id/publish`. */
   readonly path: string;
   /** `article.publish`; null for a function. */
   readonly handler: string | null;
@@ -192,6 +192,9 @@ export interface DeclaredRoute {
 /** Objects with a method and a path. */
 export const routesIn = (syntax: Syntax): readonly DeclaredRoute[] => {
   const routes: DeclaredRoute[] = [];
+  const router = exportedBy(syntax);
+  const given = router?.type === 'ObjectExpression' ? memberIn(router, 'prefix', syntax)?.value : null;
+  const prefix = (given && textOfNode(given, syntax)) ?? '';
   eachNode(syntax.program, (node) => {
     if (node.type !== 'ObjectExpression') return;
     const textAt = (name: string): string | null => {
@@ -209,7 +212,7 @@ export const routesIn = (syntax: Syntax): readonly DeclaredRoute[] => {
           (it) => it.type === 'Property' && keyOf(it.key, it.computed, syntax) === name && !isEmptyList(it.value),
         ),
     );
-    routes.push({ method: method.toUpperCase(), path, handler: textAt('handler'), guards, isOpen });
+    routes.push({ method: method.toUpperCase(), path: `${prefix}${path}`, handler: textAt('handler'), guards, isOpen });
   });
   return routes;
 };
