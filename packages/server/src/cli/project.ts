@@ -146,7 +146,11 @@ export const openDatabase = async (
       return { ...(await openSqlite(':memory:', { readOnly })), place: file };
     }
     try {
-      if (!readOnly) makeFolder(path.dirname(file));
+      if (!readOnly) {
+        makeFolder(path.dirname(file));
+        // SQLite opens it all the same, and refuses each write later
+        if (fs.existsSync(file)) fs.accessSync(file, fs.constants.W_OK);
+      }
       return await openSqlite(file, { readOnly, onUnavailable });
     } catch (fault) {
       if (fault instanceof Refusal) throw fault;
@@ -186,6 +190,11 @@ export const compareDatabase = async (project: Pick<Project, 'model'>, db: Reada
   const found = tx ? await readInside(catalogProgram(db.dialect), tx) : await readCatalog(db);
   const tables = tablesOf(project.model);
   const diff = diffTables(tables, found, db, configuredPrefix);
+  // published entries are stored twice there, so what is written here would be half of a document
+  if (diff.surplusColumns.some((it) => it.table === 'files' && it.column === 'document_id'))
+    throw new StartFault(
+      'The database was upgraded to Strapi 5: its tables have documents. Name a backup from before the upgrade, by DATABASE_FILENAME, DATABASE_URL or DATABASE_NAME.',
+    );
   const same = sameNames(tables, diff, db);
   if (same.length > 0)
     throw new StartFault(

@@ -92,7 +92,7 @@ export const studioAddressesOf = (
   const { url } = config.server;
   if (url === null) return [local];
   const given = url.replace(/\/+$/, '');
-  return new URL(url).pathname === '/' ? [local, given] : [given];
+  return new URL(url).pathname === '/' && given !== local ? [local, given] : [given];
 };
 
 export const takesStudioPath = ({ api }: Project['config']): boolean =>

@@ -189,10 +189,21 @@ const noteNoTypes = (projectDir: string, notes: SchemaNotes): void => {
   else fileNotes.fault('', `${none}; is this a project folder?`);
 };
 
+const readText = (file: string, notes: FileNotes): string | null => {
+  try {
+    return fs.readFileSync(file, 'utf8');
+  } catch (fault) {
+    notes.fault('', `cannot be read: ${(fault as Error).message}`);
+    return null;
+  }
+};
+
 const readJson = (file: string, notes: FileNotes): JsonObject | null => {
+  const text = readText(file, notes);
+  if (text === null) return null;
   try {
     // editors on Windows may write a byte order mark; v4 skips it
-    const json: unknown = JSON.parse(fs.readFileSync(file, 'utf8').replace(/^\uFEFF/, ''));
+    const json: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
     if (isJsonObject(json)) return json;
     notes.fault('', 'must contain an object');
   } catch (fault) {

@@ -171,7 +171,7 @@ const constraintIssue = (fault: ConstraintFault, type: EntryType | null): Issue 
       return issue('relation.rejected', []);
     // v4 declares none, but a project may have added one
     case 'not-null':
-      return issue('body.required', path);
+      return issue('body.required', named ? path : [fault.names]);
     case 'check':
       return issue('body.check', [], { constraint: fault.names });
     default:

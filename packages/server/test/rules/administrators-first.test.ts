@@ -92,8 +92,9 @@ describe.each(dialects)('the first administrator on %s', (dialect) => {
     [null, '0.0.0.0', ['http://localhost:1337']],
     ['https://cms.example/', '127.0.0.1', ['http://127.0.0.1:1337', 'https://cms.example']],
     ['https://example.org/cms', '::', ['https://example.org/cms']],
+    ['http://localhost:1337/', '0.0.0.0', ['http://localhost:1337']],
   ])(
-    'AD7: with server.url %s it leads to what can be opened at this machine too, unless the address has a path',
+    'AD7: with server.url %s it leads to what can be opened at this machine too, unless the address has a path or is the same',
     async (url, host, addresses) => {
       const server = { ...defaultConfig('.').server, url };
       expect(studioAddressesOf({ config: { server }, env: { HOST: host } }, 1337)).toEqual(addresses);

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type AdoptOptions, adopt, inspect } from '../../src/cli/adopt/adopt.js';
 import type { AdoptReport } from '../../src/cli/adopt/report.js';
 import { sync } from '../../src/cli/commands/check.js';
+import { explain } from '../../src/cli/commands/explain.js';
 import { newFolder } from '../world/folders.js';
 import { printed } from '../world/printed.js';
 import { type Files, writeFiles } from '../world/schemas.js';
@@ -323,6 +324,54 @@ module.exports = factories.createCoreRouter('api::menu.menu', { config: { find: 
     expect(menus?.filter((it) => it.isPublic).map((it) => it.action)).toEqual(['api::menu.menu.find']);
     const { out } = await printed(() => adopt(dir, plain));
     expect(out).toMatch(/\/v1\/dishes\/today +GET +anyone: GET\n/);
+  });
+
+  it('what a router leaves out is not among what is served, whatever else the router says', async () => {
+    const { dir } = await open(
+      'sqlite',
+      {
+        ...withCode,
+        'src/api/menu/routes/menu.js': `const { factories } = require('@strapi/strapi');
+module.exports = factories.createCoreRouter('api::menu.menu', { except: ['findOne', 'delete'], config: { find: { middlewares: [(ctx, next) => next()] } } });`,
+      },
+      starterRows,
+    );
+    const { served } = await inspect(dir, plain);
+    const menus = served?.routes.filter((it) => it.type === 'api::menu.menu');
+    expect(menus?.map((it) => [it.path, it.methods.map(({ method }) => method)])).toEqual([
+      ['/v1/menus', ['GET', 'POST']],
+      ['/v1/menus/:id', ['PUT']],
+    ]);
+    expect(served?.notServed.map((it) => it.what)).toEqual(
+      expect.arrayContaining(['api::menu.menu.findOne', 'api::menu.menu.delete']),
+    );
+    await expect(printed(() => explain(dir, '/v1/menus/1', { json: false }))).rejects.toThrow(
+      '/v1/menus/1 is not a route that reads content',
+    );
+  });
+
+  it('routes are where the prefix of their router puts them', async () => {
+    const { dir } = await open(
+      'sqlite',
+      {
+        ...withCode,
+        'src/api/menu/routes/menu.js': `const { factories } = require('@strapi/strapi');
+module.exports = factories.createCoreRouter('api::menu.menu', { prefix: '/kitchen' });`,
+        'src/api/menu/routes/more.js': `module.exports = { prefix: '/bar', routes: [
+          { method: 'GET', path: '/menus/late', handler: 'menu.late' },
+        ] };`,
+        'access.log': '/v1/kitchen/menus?populate=nothing\n/v1/menus\n',
+      },
+      starterRows,
+    );
+    const { served, requests } = await inspect(dir, { ...plain, urls: path.join(dir, 'access.log') });
+    const menus = served?.routes.filter((it) => it.type === 'api::menu.menu');
+    expect(menus?.map((it) => it.path)).toEqual(['/v1/kitchen/menus', '/v1/kitchen/menus/:id']);
+    expect(served?.own.map((it) => it.path)).toContain('/v1/bar/menus/late');
+    expect(requests?.refused.map((it) => it.path)).toEqual(['/v1/kitchen/menus']);
+    expect(requests?.elsewhere).toHaveLength(1);
+    const { out } = await printed(() => explain(dir, '/v1/kitchen/menus', { json: false }));
+    expect(out).toContain('type: api::menu.menu');
   });
 
   it('files that may guard access stand in the way and are named; settings that would show more are too', async () => {

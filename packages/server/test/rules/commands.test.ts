@@ -14,7 +14,7 @@ import { StartFault } from '../../src/cli/start-fault.js';
 import { exportContent } from '../../src/cli/transfer/export.js';
 import { tablesOf } from '../../src/model/storage.js';
 import { readRows } from '../../src/sql/dialect.js';
-import type { Index } from '../../src/sql/schema.js';
+import { type Index, readCatalog } from '../../src/sql/schema.js';
 import { newDatabase } from '../world/databases.js';
 import { printed } from '../world/printed.js';
 import { dialects, projectDir } from '../world/world.js';
@@ -216,6 +216,45 @@ describe('read-only commands', () => {
       );
     },
   );
+
+  it.each(dialects)(
+    'a database that was upgraded to Strapi 5 is refused, and nothing is added to it: %s',
+    async (dialect) => {
+      const { db, env, drop } = await newDatabase(dialect);
+      try {
+        await db.write(async (tx) => {
+          await tx.run(db.dialect.compile(sql`create table files (id integer primary key, document_id varchar(255))`));
+        });
+        stub(env);
+        const refusal = /^The database was upgraded to Strapi 5: its tables have documents\. Name a backup/;
+        await expect(printed(() => sync(projectDir, { dryRun: false, publishDrafts: [] }))).rejects.toThrow(refusal);
+        await expect(printed(() => check(projectDir, { json: false }))).rejects.toThrow(refusal);
+        expect([...(await readCatalog(db)).tables.keys()]).toEqual(['files']);
+      } finally {
+        await drop();
+      }
+    },
+  );
+
+  it('a SQLite file that may not be written is refused at once, not with each write', async () => {
+    const file = path.join(dir, 'data.db');
+    new Database(file).exec('create table kept (id integer)').close();
+    stub({ DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file });
+    const project = await openProject(projectDir);
+    // root, as whom tests may run, may write every file
+    const refused = new Error(`EACCES: permission denied, access '${file}'`);
+    const access = vi.spyOn(fs, 'accessSync').mockImplementation((_, mode) => {
+      if (mode === fs.constants.W_OK) throw refused;
+    });
+    try {
+      await expect(openDatabase(project)).rejects.toThrow(
+        `SQLite cannot open ${file}: ${refused.message}\nCheck DATABASE_FILENAME.`,
+      );
+      await (await openDatabase(project, { readOnly: true })).close();
+    } finally {
+      access.mockRestore();
+    }
+  });
 
   it.each([true, false])('a file that is not a database gives a clear message (read only: %s)', async (readOnly) => {
     const file = path.join(dir, 'data.db');

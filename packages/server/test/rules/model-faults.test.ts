@@ -295,6 +295,13 @@ describe('schema files', () => {
     ]);
   });
 
+  it('a file that cannot be read is not blamed for its JSON', () => {
+    // a folder, which root cannot read as a file either
+    expect(faultsOf({ ...sound, [`${typeFile('broken')}/note.txt`]: 'not a schema' }).map(formatNote)).toEqual([
+      expect.stringMatching(/^src\/api\/broken\/content-types\/broken\/schema\.json: cannot be read: EISDIR: /),
+    ]);
+  });
+
   it('a folder without schema files is a fault, not an empty project', () => {
     const faults = faultsOf({ 'README.md': 'nothing here' });
     expect(faults).toHaveLength(1);

@@ -273,6 +273,10 @@ describe('core routers with only or except', () => {
       'src/api/book/routes/b.js': core(`, { except: ['delete'] }`),
     });
     expect(unservedActions(find())).toEqual(new Map([['api::book.book', ['delete']]]));
+    // as v4 generates it
+    writeFiles(dir, { 'src/api/book/routes/c.js': core('') });
+    expect(unservedActions(find()).get('api::book.book')).toEqual([]);
+    expect(unservedActions(find(['src/api/book/routes/c.js'])).get('api::book.book')).toEqual(['delete']);
   });
 
   it('those of a type that is not there are loaded, and then told of', () => {

@@ -1,4 +1,5 @@
 /** DR7, BO8, DR8, BO6: the constraints of schema files, on create and update, for drafts and published entries. */
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { openedForTests } from '../world/opening.js';
 import { type Data, dialects, files, said, useRelationsWorld } from '../world/relations/world.js';
@@ -46,6 +47,28 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       big: '-5',
       choice: 'b',
     });
+  });
+
+  it('BO6: a column of others that must not be null is named', async () => {
+    const small = await newSmallWorld(dialect, { types: { note: { attributes: { text: { type: 'string' } } } } });
+    try {
+      // SQLite adds no such column without a default
+      const statements =
+        dialect === 'sqlite'
+          ? [
+              'drop table notes',
+              'create table notes (id integer primary key autoincrement not null, text varchar(255), created_at datetime, updated_at datetime, created_by_id integer, updated_by_id integer, tenant integer not null)',
+            ]
+          : ['alter table notes add column tenant integer not null'];
+      await small.db.write(async (tx) => {
+        for (const it of statements) await tx.run(small.db.dialect.compile(sql.raw(it)));
+      });
+      const { status, body } = await small.send('POST', '/api/notes', { data: { text: 'x' } });
+      expect(status).toBe(400);
+      expect(body).toMatchObject({ error: { message: 'notes.tenant must be defined.' } });
+    } finally {
+      await small.close();
+    }
   });
 
   it('BO6: a text that takes for ever to compare with its pattern is refused', async () => {

@@ -27,8 +27,8 @@ import { readStored, readUnlocalized, storedColumns } from '../layout.js';
 import { compareDatabase } from '../project.js';
 import { describeUnfit } from '../secrets.js';
 import { StartFault, UsageFault } from '../start-fault.js';
-import { type CodeFile, findHandlers, isUnwatched, unservedActions, verdictOf } from '../v4project/code.js';
-import { declaredRoutes, type FindOptions, findCode, openActions } from '../v4project/find-code.js';
+import { type CodeFile, findHandlers, isUnwatched, verdictOf } from '../v4project/code.js';
+import { declaredRoutes, type FindOptions, findCode, openActions, writtenRouters } from '../v4project/find-code.js';
 import { findPackages, findPlugins } from '../v4project/plugins.js';
 import { countSettings, cureOfGuards, settingGuards, withPackages } from '../v4project/settings.js';
 import { instantOf, readContents, readPublicActions } from './contents.js';
@@ -206,7 +206,7 @@ const inspectDatabase = async (
   const stored = await readStored(model, diff, db);
   const content = await readContents(project.dir, model, tables);
   const publicActions = await readPublicActions(tables);
-  const unserved = unservedActions(files);
+  const routers = writtenRouters(project.dir, files);
   const hazards = await findHazards({
     model,
     tables,
@@ -242,7 +242,7 @@ const inspectDatabase = async (
     model,
     config,
     v4,
-    unserved,
+    routers,
     publicActions,
     openActions: new Set(openActions(project.dir, files)),
     code: facts,
@@ -271,7 +271,7 @@ const inspectDatabase = async (
               routes.map((it) => ({ ...it, runs: verdict === 'runs' })),
             ),
             hasCode: facts.some((it) => it.verdict === 'runs'),
-            unserved,
+            routers,
             defaultLocale: content.locales?.default ?? 'en',
           }),
     start,

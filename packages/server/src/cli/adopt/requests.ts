@@ -4,13 +4,15 @@ import readline from 'node:readline';
 import { match } from 'path-to-regexp';
 import { serverGate } from '../../access/access.js';
 import { formatIssue, type Issue } from '../../errors.js';
-import { methods, parseId, type Route, routesOf } from '../../http/routes.js';
+import { methods, parseId, type Route } from '../../http/routes.js';
 import { limits } from '../../limits.js';
 import type { Model } from '../../model/model.js';
 import { textQuery } from '../../query/brackets.js';
 import { resolveQuery } from '../../query/resolve.js';
 import type { ReadAction } from '../../query/selection.js';
 import type { Config } from '../config.js';
+import type { CoreRouter } from '../v4project/core-code.js';
+import { routesAsWritten } from '../v4project/written-routes.js';
 import { withoutTokens } from './secrets.js';
 
 export interface JudgedRequests {
@@ -59,7 +61,8 @@ export interface JudgeOptions {
   readonly ownRoutes: readonly { readonly method: string; readonly path: string; readonly runs: boolean }[];
   /** Whether code of the project runs, which may answer what the server does not. */
   readonly hasCode: boolean;
-  readonly unserved: ReadonlyMap<string, readonly string[]>;
+  /** Those that have an effect. */
+  readonly routers: readonly CoreRouter[];
   readonly defaultLocale: string;
 }
 
@@ -188,11 +191,11 @@ const newJudge = ({
   config,
   ownRoutes,
   hasCode,
-  unserved,
+  routers,
   defaultLocale,
 }: JudgeOptions): ((request: LoggedRequest) => Verdict) => {
   const { prefix } = config.api.rest;
-  const routes = routesOf(model, prefix, unserved).map((route) => ({ route, form: formOf(route.path) }));
+  const routes = routesAsWritten(model, prefix, routers).map((route) => ({ route, form: formOf(route.path) }));
   const own = ownRoutes.map((it) => ({ ...it, matches: matcherOf(`${prefix}${it.path}`) }));
   const context = { model, gate: serverGate, rest: config.api.rest, defaultLocale };
   const resolve = (

@@ -1,13 +1,16 @@
 /** What of a project's API is served, to whom, and what clients will find different. */
 import { sql } from 'kysely';
-import { permissionFor, routesOf } from '../../http/routes.js';
+import { permissionFor } from '../../http/routes.js';
 import { limits } from '../../limits.js';
 import { kebabName } from '../../model/files.js';
 import type { EntryType, Model } from '../../model/model.js';
 import type { Config } from '../config.js';
 import { describeUnfit } from '../secrets.js';
+import { unservedByAll } from '../v4project/code.js';
+import type { CoreRouter } from '../v4project/core-code.js';
 import type { PluginVerdict } from '../v4project/plugins.js';
 import { objectAt, valueAt } from '../v4project/values.js';
+import { routesAsWritten } from '../v4project/written-routes.js';
 import type { CodeFact, ContentFacts, DatabaseFacts, Difference, ServedFacts, Setting } from './report.js';
 import { secretsOf, unfitSecretsOf } from './settings.js';
 import type { Tables } from './tables.js';
@@ -18,7 +21,8 @@ export interface ServedOptions {
   readonly model: Model;
   readonly config: Config;
   readonly v4: V4Config;
-  readonly unserved: ReadonlyMap<string, readonly string[]>;
+  /** Those that have an effect. */
+  readonly routers: readonly CoreRouter[];
   readonly publicActions: ReadonlySet<string>;
   /** Those that routers of the project open to everybody. */
   readonly openActions: ReadonlySet<string>;
@@ -34,7 +38,7 @@ export interface ServedOptions {
 export const describeServed = ({
   model,
   config,
-  unserved,
+  routers,
   publicActions,
   openActions,
   code,
@@ -44,7 +48,7 @@ export const describeServed = ({
   const { prefix } = config.api.rest;
   const isPublic = (permission: string | null): boolean =>
     permission !== null && (!config.permissions.enabled || publicActions.has(permission));
-  const routes = routesOf(model, prefix, unserved).flatMap(({ path, type, actions }) => {
+  const routes = routesAsWritten(model, prefix, routers).flatMap(({ path, type, actions }) => {
     const methods = Object.entries(actions).map(([method, action]) => ({
       method,
       action: permissionFor(type, action),
@@ -67,7 +71,7 @@ export const describeServed = ({
         why: `routes of the project, in ${file}`,
       })),
     ),
-    ...[...unserved].flatMap(([uid, actions]) =>
+    ...[...unservedByAll(routers)].flatMap(([uid, actions]) =>
       actions.map((it) => ({ what: `${uid}.${it}`, why: 'left out by only or except of their routers, as in v4' })),
     ),
     ...plugins

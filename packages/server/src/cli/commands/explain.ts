@@ -7,7 +7,7 @@ import { allowAll, roleCaller, tokenCaller } from '../../access/caller.js';
 import { type IsServed, newPermissionStore } from '../../access/permissions.js';
 import { firstToken, tokenNameStatement } from '../../access/tokens.js';
 import { formatIssue, never, orNearest, type Result } from '../../errors.js';
-import { isReadBy, permissionFor, readRouteOf, readRoutes, routesOf, targetOfUrl } from '../../http/routes.js';
+import { isReadBy, permissionFor, readRouteOf, readRoutes, targetOfUrl } from '../../http/routes.js';
 import { listAt } from '../../http/window-routes.js';
 import { textQuery } from '../../query/brackets.js';
 import { type ExplainedStatement, type Explanation, explainRead, explainWindow, type Run } from '../../read/explain.js';
@@ -19,8 +19,9 @@ import { requireComplete } from '../layout.js';
 import { countOf, openDatabase, openProject } from '../project.js';
 import { isServedBy } from '../site.js';
 import { StartFault, UsageFault } from '../start-fault.js';
-import { unservedActions } from '../v4project/code.js';
+import { writtenRouters } from '../v4project/find-code.js';
 import { codeRouteAt } from '../v4project/running-code.js';
+import { routesAsWritten } from '../v4project/written-routes.js';
 
 export interface ExplainOptions {
   /** The caller: `role:TYPE` or `token:NAME`. */
@@ -39,7 +40,7 @@ export const explain = async (
   const db = await openDatabase(project, { readOnly: true });
   try {
     const { config, model } = await requireComplete(project, db);
-    const routes = routesOf(model, config.api.rest.prefix, unservedActions(project.code));
+    const routes = routesAsWritten(model, config.api.rest.prefix, writtenRouters(project.dir, project.code));
     const found = readRouteOf(url, routes);
     const { pathname } = targetOfUrl(url);
     const byCode = await codeRouteAt(project, db, pathname);

@@ -25,7 +25,7 @@ export interface CodeFile {
   readonly absent: readonly AbsentUse[];
   /** Of a guard that is one only because it cannot be parsed. */
   readonly isUnread?: true;
-  /** Of one that is obeyed. */
+  /** Of one that is obeyed, and of one as generated: what it serves is served, whatever others leave out. */
   readonly router?: CoreRouter;
   /** Of a guard that would run otherwise: the lines on which it may catch the errors of that, and go on. */
   readonly caught?: readonly number[];
@@ -181,11 +181,13 @@ export const missedCode = (code: readonly CodeFile[]): readonly string[] =>
   code.filter((it) => (it.kind === 'guard' || it.kind === 'code') && !it.ignored).map((it) => it.file);
 
 /** The actions of each type that its routers do not serve, by uid. Routers that the configuration lists have no effect. */
-export const unservedActions = (code: readonly CodeFile[]): ReadonlyMap<string, readonly CoreAction[]> => {
+export const unservedActions = (code: readonly CodeFile[]): ReadonlyMap<string, readonly CoreAction[]> =>
+  unservedByAll(code.flatMap(({ router, ignored }) => (router && !ignored ? [router] : [])));
+
+/** What one of several routers serves is served. */
+export const unservedByAll = (routers: readonly CoreRouter[]): ReadonlyMap<string, readonly CoreAction[]> => {
   const unserved = new Map<string, readonly CoreAction[]>();
-  for (const { router, ignored } of code) {
-    if (!router || ignored) continue;
-    // what one of several routers serves is served
+  for (const router of routers) {
     const others = unserved.get(router.uid);
     unserved.set(
       router.uid,

@@ -33,6 +33,8 @@ export interface CoreRouter {
   readonly uid: string;
   /** Actions without a route. */
   readonly unserved: readonly CoreAction[];
+  /** Below which its paths are; empty for none, or for one that the text does not tell. */
+  readonly prefix: string;
 }
 
 /** What a file exports, if it does nothing else but import v4's factories. */
@@ -133,10 +135,34 @@ export const coreRouterOf = (syntax: Syntax): CoreRouter | null => {
     if (names === null) return null;
     named.set(...names);
   }
-  if (named.size === 0) return null;
+  return named.size === 0 ? null : { uid, unserved: unservedBy(named), prefix: '' };
+};
+
+/** @param options `only` and `except`, with the actions that they name. */
+const unservedBy = (options: ReadonlyMap<string, readonly string[]>): readonly CoreAction[] => {
   const isServed = (action: CoreAction): boolean =>
-    (named.get('only')?.includes(action) ?? true) && named.get('except')?.includes(action) !== true;
-  return { uid, unserved: coreActions.filter((it) => !isServed(it)) };
+    (options.get('only')?.includes(action) ?? true) && options.get('except')?.includes(action) !== true;
+  return coreActions.filter((it) => !isServed(it));
+};
+
+/** Those that a file makes, wherever in it. Lists that its text does not tell leave out nothing. */
+export const coreRoutersIn = (syntax: Syntax): readonly CoreRouter[] => {
+  const found: CoreRouter[] = [];
+  eachNode(syntax.program, (call) => {
+    if (call.type !== 'CallExpression' || lastNameOf(call.callee, syntax) !== 'createCoreRouter') return;
+    const [first, options] = call.arguments;
+    const uid = first ? textOfNode(first, syntax) : null;
+    if (uid === null) return;
+    const given = options?.type === 'ObjectExpression' ? options : null;
+    const lists = given?.properties.flatMap((it) => (it.type === 'Property' ? [namesOfOption(it, syntax)] : [])) ?? [];
+    const prefix = given && memberIn(given, 'prefix', syntax)?.value;
+    found.push({
+      uid,
+      unserved: unservedBy(new Map(lists.filter((it) => it !== null))),
+      prefix: (prefix && textOfNode(prefix, syntax)) ?? '',
+    });
+  });
+  return found;
 };
 
 /** Null for what is none, or has a value that decides about requests. */
@@ -153,7 +179,7 @@ const namesOfOption = ({ key, computed, value }: Property, syntax: Syntax): [str
 export interface DeclaredRoute {
   /** In capitals. */
   readonly method: string;
-  /** As declared, without the prefix: `/articles/:id/publish`. */
+  /** Below the prefix of its router, without that of the API: `/articles/:id/publish`. */
   readonly path: string;
   /** `article.publish`; null for a function. */
   readonly handler: string | null;
@@ -166,6 +192,9 @@ export interface DeclaredRoute {
 /** Objects with a method and a path. */
 export const routesIn = (syntax: Syntax): readonly DeclaredRoute[] => {
   const routes: DeclaredRoute[] = [];
+  const router = exportedBy(syntax);
+  const given = router?.type === 'ObjectExpression' ? memberIn(router, 'prefix', syntax)?.value : null;
+  const prefix = (given && textOfNode(given, syntax)) ?? '';
   eachNode(syntax.program, (node) => {
     if (node.type !== 'ObjectExpression') return;
     const textAt = (name: string): string | null => {
@@ -183,7 +212,7 @@ export const routesIn = (syntax: Syntax): readonly DeclaredRoute[] => {
           (it) => it.type === 'Property' && keyOf(it.key, it.computed, syntax) === name && !isEmptyList(it.value),
         ),
     );
-    routes.push({ method: method.toUpperCase(), path, handler: textAt('handler'), guards, isOpen });
+    routes.push({ method: method.toUpperCase(), path: `${prefix}${path}`, handler: textAt('handler'), guards, isOpen });
   });
   return routes;
 };

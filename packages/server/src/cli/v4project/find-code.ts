@@ -19,7 +19,7 @@ import {
   namesOfMiddlewares,
   resolvedMiddlewares,
 } from './configured.js';
-import { type DeclaredRoute, openActionsIn, routesIn } from './core-code.js';
+import { type CoreRouter, coreRoutersIn, type DeclaredRoute, openActionsIn, routesIn } from './core-code.js';
 import { mayBeCaught } from './described-uses.js';
 import {
   extensionPlace,
@@ -50,6 +50,13 @@ export const openActions = (projectDir: string, code: readonly CodeFile[]): read
   code
     .filter(({ file, kind }) => kind === 'run' && routePlace.test(file))
     .flatMap(({ file }) => readIn(projectDir, file, openActionsIn));
+
+/** Those that have an effect: the ones that are obeyed, and the ones that run, as far as their syntax shows what they say. */
+export const writtenRouters = (projectDir: string, code: readonly CodeFile[]): readonly CoreRouter[] =>
+  code.flatMap(({ file, kind, router, ignored }) => {
+    if (router) return ignored ? [] : [router];
+    return kind === 'run' && routePlace.test(file) ? readIn(projectDir, file, coreRoutersIn) : [];
+  });
 
 const readIn = <T>(projectDir: string, file: string, read: (syntax: Syntax) => readonly T[]): readonly T[] => {
   const syntax = syntaxIn(projectDir, file);
@@ -98,6 +105,11 @@ export const findCode = (projectDir: string, options: FindOptions): readonly Cod
       : byItself;
     const kind = whereRun === 'code' && importsGuard(projectDir, file, place, syntaxAt) ? 'guard' : whereRun;
     if (kind === 'router' && router) return { file, kind, ignored, absent: [], router };
+    if (kind === 'default' && routePlace.test(place)) {
+      const syntax = syntaxAt(file);
+      const [whole] = syntax === null ? [] : coreRoutersIn(syntax);
+      return { file, kind, ignored, absent: [], ...(whole ? { router: whole } : {}) };
+    }
     if (kind === 'guard' && isUnread) return { file, kind, ignored, absent: [], isUnread };
     if (kind !== 'run' && kind !== 'unused') return { file, kind, ignored, absent: [] };
     const { absent, caught = [] } = usesOf(file, place, kind === 'run' && guardPlace.test(place));
