@@ -11,7 +11,7 @@ import { isProjectFolder } from '../model/project-folder.js';
 import { configuredPrefix, foreignTables, isOwn, tablesOf } from '../model/storage.js';
 import { etagsReady } from '../read/etag.js';
 import { type Db, type ReadableDb, readInside, type Tx } from '../sql/dialect.js';
-import { catalogProgram, diffTables, readCatalog, sameNames, type TableDiff } from '../sql/schema.js';
+import { type Catalog, catalogProgram, diffTables, readCatalog, sameNames, type TableDiff } from '../sql/schema.js';
 import type { SqliteDb } from '../sql/sqlite/open.js';
 import {
   type Config,
@@ -185,13 +185,22 @@ const waysToConnect = (message: string): string => {
   return 'Check DATABASE_URL, or DATABASE_HOST, DATABASE_PORT, DATABASE_NAME, DATABASE_USERNAME and DATABASE_PASSWORD.';
 };
 
-/** Compares model and database. @param tx the transaction to read in. */
+/**
+ * Whether Strapi 5 has changed the database: published entries are stored twice there, and what is written here would be half of a
+ * document. A project may have had such a column in one of these tables itself.
+ */
+const hasDocuments = ({ tables }: Catalog, { surplusColumns }: TableDiff): boolean =>
+  tables.has('files') &&
+  ['files', 'up_users']
+    .filter((table) => tables.has(table))
+    .every((table) => surplusColumns.some((it) => it.table === table && it.column === 'document_id'));
+
+/** Compares model and database. Throws `StartFault` for what cannot be served. @param tx the transaction to read in. */
 export const compareDatabase = async (project: Pick<Project, 'model'>, db: ReadableDb, tx?: Tx): Promise<TableDiff> => {
   const found = tx ? await readInside(catalogProgram(db.dialect), tx) : await readCatalog(db);
   const tables = tablesOf(project.model);
   const diff = diffTables(tables, found, db, configuredPrefix);
-  // published entries are stored twice there, so what is written here would be half of a document
-  if (diff.surplusColumns.some((it) => it.table === 'files' && it.column === 'document_id'))
+  if (hasDocuments(found, diff))
     throw new StartFault(
       'The database was upgraded to Strapi 5: its tables have documents. Name a backup from before the upgrade, by DATABASE_FILENAME, DATABASE_URL or DATABASE_NAME.',
     );

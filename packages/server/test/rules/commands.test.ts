@@ -9,7 +9,7 @@ import { listRolesCommand, listTokensCommand, listUsersCommand } from '../../src
 import { type CheckReport, check, sync } from '../../src/cli/commands/check.js';
 import { explain } from '../../src/cli/commands/explain.js';
 import { environmentSchema, postgresUrl, readConfig } from '../../src/cli/config.js';
-import { openDatabase, openProject } from '../../src/cli/project.js';
+import { compareDatabase, openDatabase, openProject } from '../../src/cli/project.js';
 import { StartFault } from '../../src/cli/start-fault.js';
 import { exportContent } from '../../src/cli/transfer/export.js';
 import { tablesOf } from '../../src/model/storage.js';
@@ -230,6 +230,10 @@ describe('read-only commands', () => {
         await expect(printed(() => sync(projectDir, { dryRun: false, publishDrafts: [] }))).rejects.toThrow(refusal);
         await expect(printed(() => check(projectDir, { json: false }))).rejects.toThrow(refusal);
         expect([...(await readCatalog(db)).tables.keys()]).toEqual(['files']);
+        // a column that the project has had itself is in one table only
+        await db.write((tx) => tx.run(db.dialect.compile(sql`create table up_users (id integer primary key)`)));
+        const { surplusColumns } = await compareDatabase(await openProject(projectDir), db);
+        expect(surplusColumns).toEqual([{ table: 'files', column: 'document_id' }]);
       } finally {
         await drop();
       }
