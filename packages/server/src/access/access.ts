@@ -80,4 +80,5 @@ export const serverGate: Gate = {
   version: 'server',
   allows: (_type, attribute, use) => !attribute.hidden || use === 'write',
   reaches: () => true,
+  writesAll: true,
 };

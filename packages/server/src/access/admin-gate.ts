@@ -15,7 +15,7 @@ import {
   USER_UID,
 } from '../model/model.js';
 import { columnName, joinColumn } from '../model/storage.js';
-import { systemNames } from '../model/system.js';
+import { isSystemAttribute } from '../model/system.js';
 import type { ChangeGate, Filter, Gate, Use } from '../query/selection.js';
 import { type EntryAction, mayDo, type Rights, type Rule, rulesFor } from './rights.js';
 
@@ -166,7 +166,7 @@ const newBounds = (rights: Rights, model: Model) => {
       // one component type has one set of fields: those that it has in all of its places (AD10)
       return (dividedBy(action).get(type.uid) ?? []).every(({ fields, path }) => touches(fields, `${path}.${name}`));
     // media show what they are wherever they are shown (AC5)
-    if (!isGoverned(type) || type.uid === FILE_UID || systemNames.has(name)) return true;
+    if (!isGoverned(type) || type.uid === FILE_UID || isSystemAttribute(type, name)) return true;
     const { fields } = boundsFor(action, type.uid);
     return fields === null || touches(fields, name);
   };

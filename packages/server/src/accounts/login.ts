@@ -1,5 +1,6 @@
 /** Login, registration, e-mail confirmation and password changes (AC9). */
 import { sql } from 'kysely';
+import cloneDeep from 'lodash/cloneDeep.js';
 import type { Caller } from '../access/access.js';
 import { fitsBcrypt, isPassword } from '../access/passwords.js';
 import type { MailName, UserSettings } from '../access/settings.js';
@@ -12,6 +13,7 @@ import type { Tx } from '../sql/dialect.js';
 import { leftByHooks } from '../write/answer.js';
 import { isObject } from '../write/ids.js';
 import type { PasswordHashes } from '../write/passwords.js';
+import { dropUnwritable } from '../write/places.js';
 import type { Session } from '../write/session.js';
 import {
   type AccountAction,
@@ -150,9 +152,12 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       if (!settings.allowRegister) return refused(issue('account.registration-disabled', []));
       const form = unwrap(readForm(body, ['username', 'email', 'password']));
       const email = form.email.toLowerCase();
+      const own = cloneDeep(offered(body, type, deps.registerFields));
+      // the server writes all of it
+      dropUnwritable(own, type, model);
       const data = {
         ...knownOnly({ blocked: false }, type),
-        ...offered(body, type, deps.registerFields),
+        ...own,
         ...knownOnly({ provider: 'local', confirmed: !settings.emailConfirmation }, type),
         ...form,
         email,

@@ -5,7 +5,7 @@
 import { sql } from 'kysely';
 import { SUPER_ADMIN } from '../access/rights.js';
 import type { EntryType, Model } from '../model/model.js';
-import { systemNames } from '../model/system.js';
+import { isSystemAttribute } from '../model/system.js';
 import type { Dialect, Sql, Tx } from '../sql/dialect.js';
 import { type AdminRoleRow, readAdminRolesInside } from './rows.js';
 
@@ -88,7 +88,7 @@ const uploadPermissions = (isOwn: boolean): readonly NewPermission[] => {
 /** As v4 lists them: components by their attributes, zones as a whole. */
 const fieldNames = (type: EntryType, { types }: Model, inside: ReadonlySet<string> = new Set()): readonly string[] =>
   [...type.attributes.values()]
-    .filter(({ name }) => type.kind === 'component' || !systemNames.has(name))
+    .filter(({ name }) => type.kind === 'component' || !isSystemAttribute(type, name))
     .flatMap((attribute) => {
       const [uid] = attribute.kind === 'part' && attribute.shape !== 'zone' ? attribute.components : [];
       const component = uid === undefined ? undefined : types.get(uid);

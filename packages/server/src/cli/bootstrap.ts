@@ -207,7 +207,7 @@ function* isNew(dialect: Dialect): ReadProgram<boolean> {
 }
 
 /** Seeds are written with full rights. */
-const openGate: Gate = { version: 'seed', allows: () => true, reaches: () => true };
+const openGate: Gate = { version: 'seed', allows: () => true, reaches: () => true, writesAll: true };
 
 const createRole = async (
   role: {

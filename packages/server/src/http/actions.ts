@@ -297,8 +297,10 @@ const write = async (
   unwrap(site.reader.check({ action: 'findOne', type: request.type, id: null, ...show }, context));
   const hashed = await withHashedPasswords(request, context);
   const { type, data: given } = request;
-  return site.media.attach(files, { type, data: given, adminId: uploaderOf(caller) }, (data, session) =>
-    applyAndAnswer({ ...hashed, data }, show, context, session, site),
+  return site.media.attach(
+    files,
+    { type, data: given, adminId: uploaderOf(caller), model: site.model },
+    (data, session) => applyAndAnswer({ ...hashed, data }, show, context, session, site),
   );
 };
 

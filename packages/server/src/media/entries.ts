@@ -28,11 +28,17 @@ export interface EntryFiles {
   /**
    * Stores files and writes their entry, both or neither. Throws `Refusal`.
    * @param data as in a JSON body; the names of the files are places in it.
+   * @param entry with the model as whoever writes it sees it.
    * @param part the write is perhaps a part of another; it has a transaction of its own by default.
    */
   attach<T>(
     files: readonly Received[],
-    entry: { readonly type: EntryType; readonly data: Data; readonly adminId: number | null },
+    entry: {
+      readonly type: EntryType;
+      readonly data: Data;
+      readonly adminId: number | null;
+      readonly model: Model;
+    },
     write: WriteWithFiles<T>,
     part?: Part,
   ): Promise<T>;
@@ -54,9 +60,9 @@ export const readEntryForm = ({ fields, files }: Form): EntryForm => {
 };
 
 export const newEntryFiles = (storing: Storing): EntryFiles => {
-  const { model, writer } = storing.deps;
+  const { writer } = storing.deps;
   return {
-    attach: (received, { type, data, adminId }, write, part) => {
+    attach: (received, { type, data, adminId, model }, write, part) => {
       const places = received.map((it) => placeOf(it.field, data, type, model));
       return storing.store(
         received.map((it) => ({ received: it, info: {} })),

@@ -2,7 +2,7 @@
 import { type Caller, newGate } from '../access/access.js';
 import type { KnownCaller } from '../access/caller.js';
 import { bug, catchRefusal, issue, ok, type Result, refuse, refused, unwrap } from '../errors.js';
-import { FILE_UID, typeOf } from '../model/model.js';
+import { FILE_UID, type Model, typeOf } from '../model/model.js';
 import type { Grammar } from '../query/brackets.js';
 import { noQuery } from '../query/objects.js';
 import type { ResolveContext } from '../query/resolve.js';
@@ -31,6 +31,8 @@ export interface FileRequest {
   readonly match: Precondition | null;
   /** Whether `folder` of `fileInfo` is read: by default that of administrators is. */
   readonly mayPlace?: boolean;
+  /** The model as code sees it, which may write more; that of requests by default. */
+  readonly codeModel?: Model;
   /** An upload or a removal is perhaps a part of another write; it has a transaction of its own by default. */
   readonly part?: Part;
 }
@@ -68,11 +70,11 @@ export const newFileActions = (storing: Storing): FileActions => {
   };
 
   const upload = async (form: Form, request: FileRequest): Promise<Answer> => {
-    const { caller, part } = request;
+    const { caller, part, codeModel } = request;
     const received = filesOf(form);
     if (received.length === 0) return refuse(issue('media.no-files', []));
     const infos = unwrap(readInfos(infoTextsOf(form), received.length, mayPlaceBy(request)));
-    const reference = readReference(form, model, { caller, hasUpdateHandler });
+    const reference = readReference(form, codeModel ?? model, { caller, hasUpdateHandler });
     const files = received.map((it, i) => ({ received: it, info: infos[i] ?? {} }));
     return storing.store(
       files,
@@ -80,7 +82,7 @@ export const newFileActions = (storing: Storing): FileActions => {
         (part ?? writer).transaction((session) =>
           storing.insert(stored, session, uploaderOf(caller), async (inserted) => {
             const ids = inserted.map((it) => it.id);
-            if (reference) await addTo(reference, ids, caller, session);
+            if (reference) await addTo(reference, ids, request, session);
             const texts: string[] = [];
             for (const written of inserted) {
               const answer = await read(written.id, contextOf(caller), session);
@@ -97,16 +99,20 @@ export const newFileActions = (storing: Storing): FileActions => {
   const addTo = async (
     reference: Reference,
     ids: readonly number[],
-    caller: KnownCaller,
+    { caller, codeModel = model }: FileRequest,
     session: Session,
   ): Promise<void> => {
     const update = await updateFor(
       reference,
       ids,
       { caller, hasUpdateHandler },
-      { model, tx: session.tx, dialect: db.dialect },
+      { model: codeModel, tx: session.tx, dialect: db.dialect },
     );
-    await writer.apply({ action: 'update', ...update, isOfUpload: true }, contextOf(caller), session);
+    await writer.apply(
+      { action: 'update', ...update, isOfUpload: true },
+      { ...contextOf(caller), model: codeModel },
+      session,
+    );
   };
 
   const placed = async ({ folder, ...info }: FileInfo, { tx }: Session) => ({

@@ -120,6 +120,8 @@ export const updateFor = async (
     entry = owner;
   }
   checkUpdate(entry.type, rights);
+  if (!owners.every((it) => isWritable(it.attribute)))
+    return refuse(issue('media.reference', ['refId'], { what: 'is in a component that cannot be written' }));
   const isInside = owners.length > 0;
   // nobody else changes the lists below the entry from here on
   if (isInside) await lockSiblings(entry);

@@ -29,6 +29,13 @@ export const systemNames: ReadonlySet<string> = new Set([
   'localizations',
 ]);
 
+/** Whether an attribute is not of the schema file. Types without drafts or locales may have attributes of their own by such names. */
+export const isSystemAttribute = ({ draftAndPublish, localized }: Bare, name: string): boolean => {
+  if (name === 'publishedAt') return draftAndPublish;
+  if (name === 'locale' || name === 'localizations') return localized;
+  return systemNames.has(name);
+};
+
 const creatorLink = ({ table }: Bare, name: string): LinkAttribute => ({
   kind: 'link',
   name,

@@ -112,6 +112,8 @@ export interface Gate {
    * Without it all may.
    */
   readonly entries?: (type: EntryType, place: 'root' | 'nested') => Filter | null;
+  /** Whether attributes that requests cannot write (BO4) are written: for the server itself, seeds and handlers. */
+  readonly writesAll?: true;
   /** What may be written, where that is bounded by more than the action. */
   readonly changes?: ChangeGate;
 }

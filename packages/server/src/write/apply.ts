@@ -32,6 +32,7 @@ import {
   findEntry,
   givenOf,
   isDraftAfter,
+  isOfCode,
   leaveOutIgnored,
   type SetTimes,
   takeLocks,
@@ -210,7 +211,7 @@ const prepareWrite = async (given: Write): Promise<PreparedWrite> => {
   const hook = hooks?.before(stored === null ? 'create' : 'update') ?? (isPart ? writingParts : undefined);
   if (hook) {
     const { data } = input;
-    dropUnwritable(data, type, write.context.model);
+    if (!isOfCode(write)) dropUnwritable(data, type, write.context.model);
     // what hooks do not see of it, they do not leave either
     leaveOutIgnored(write, data, stored);
     const preview = previewOf(write, input, stored, source);

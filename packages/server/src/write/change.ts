@@ -108,7 +108,7 @@ export interface ParseContext {
   readonly format: EntryFormat;
   /** Attributes of a new entry that have a value elsewhere if the body has none: no default, not missing. */
   readonly inherited: ReadonlySet<string>;
-  /** Whether code of the project has had the data in its hands: it writes what requests cannot (BO4). */
+  /** Whether what requests cannot write (BO4) is written. */
   readonly isOfCode: boolean;
   /** Passwords that are hashes already: the rules are those of what was hashed. */
   readonly hashes: ReadonlySet<string>;

@@ -32,6 +32,7 @@ import {
   creator,
   type Given,
   instant,
+  isOfCode,
   isUntimed,
   lockEntry,
   locksOf,
@@ -66,7 +67,7 @@ export const prepareCreate = async (
   const isDraft =
     request.isPartOfDraft ??
     (type.draftAndPublish && (publishedAt === null || (publishedAt === undefined && sibling !== null)));
-  const inherited = sibling ? inheritedNames(type, data, { isOfCode: write.byHooks.haveRun }) : noNames;
+  const inherited = sibling ? inheritedNames(type, data, { isOfCode: isOfCode(write) }) : noNames;
   const change = await acceptData(write, data, null, isDraft, inherited);
   const changes = changesOf(change, null);
   if (type.kind === 'single' && !sibling && type.localized && (await hasEntries(write)))

@@ -101,14 +101,22 @@ export const leaveOutIgnored = ({ request, leftOut }: Write, data: Data, stored:
     leftOut.set(it.name, it);
 };
 
+/** Whether what requests cannot write (BO4) is written: if no request has made the data, or code has had it in its hands. */
+export const isOfCode = ({ context: { gate }, byHooks: { haveRun } }: Write): boolean =>
+  haveRun || gate.writesAll === true;
+
 export const parseData = (
-  { request: { type }, context: { model, gate, strict, format = 'v4' }, byHooks: { hashes, haveRun } }: Write,
+  write: Write,
   data: Data,
   action: 'create' | 'update',
   draft: boolean,
   inherited: ReadonlySet<string> = noNames,
-): ParsedBody =>
-  parseChange(data, type, { model, gate, action, draft, strict, format, inherited, isOfCode: haveRun, hashes });
+): ParsedBody => {
+  const { model, gate, strict, format = 'v4' } = write.context;
+  const { hashes } = write.byHooks;
+  const context = { model, gate, action, draft, strict, format, inherited, isOfCode: isOfCode(write), hashes };
+  return parseChange(data, write.request.type, context);
+};
 
 /** Parses the data into a change; refuses invalid data. @param id null for a new entry. */
 export const acceptData = async (

@@ -1,8 +1,12 @@
 /** What administrators read and write through the content API: v4's permissions of their roles (AD8 to AD14). */
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { newAdminGate } from '../../src/access/admin-gate.js';
+import { rightsOf } from '../../src/access/rights.js';
+import { typeOf } from '../../src/model/model.js';
 import { type AdminName, type AdminPermission, type AdminWorld, admins, useAdmins } from '../world/administrators.js';
 import { errorOf, refusal, type TestAnswer } from '../world/server.js';
+import { loadSmall } from '../world/small.js';
 import { dialects, type Entry } from '../world/world.js';
 
 const film = 'api::film.film';
@@ -393,4 +397,30 @@ describe.each(dialects)('several permissions on %s', (dialect) => {
     expect(data.map((it) => it.attributes['text'])).toEqual(['Hello', 'Hello again']);
     expect(JSON.stringify(data)).not.toContain('"film"');
   });
+});
+
+it('AD10: attributes of the schema file are fields of permissions also where they are named like what the server adds', () => {
+  const uid = 'api::note.note';
+  const localizations = { type: 'relation', relation: 'manyToMany', target: uid };
+  const names = ['publishedAt', 'locale', 'localizations'];
+  const attributes = {
+    text: { type: 'string' },
+    publishedAt: { type: 'datetime' },
+    locale: { type: 'string' },
+    localizations,
+  };
+  const model = loadSmall({ types: { note: { attributes } } });
+  const note = typeOf(model, uid);
+  const writable = (fields: readonly string[]): readonly string[] => {
+    const action = 'plugin::content-manager.explorer.update';
+    const permissions = [{ action, subject: uid, fields, locales: undefined, conditions: [] }];
+    const { changes } = newAdminGate(
+      rightsOf(1, [{ id: 2, name: 'Editor', code: 'editor', permissions }], model),
+      'editor',
+      model,
+    );
+    return names.filter((name) => changes?.hasField('update', note, note.attributes.get(name)!));
+  };
+  expect(writable(['text'])).toEqual([]);
+  expect(writable(['text', 'publishedAt'])).toEqual(['publishedAt']);
 });

@@ -1,5 +1,7 @@
 /** What a registration stores beside name, e-mail and password: what `register.allowedFields` of a v4 project says (AC9). */
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readRows } from '../../src/sql/dialect.js';
 import { allowing, type CodeProject, serveCode, typeFile, userSchema, userSchemaFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 
@@ -142,3 +144,33 @@ interface Code {
 
 /** Of the project that is served. */
 const code = (): Code => (globalThis as unknown as { readonly strapi: Code }).strapi;
+
+it.each(dialects)('AC9, BO4: a user has the role even where requests cannot write it, on %s', async (dialect) => {
+  const role = { ...relation('manyToOne', 'plugin::users-permissions.role'), inversedBy: 'users', writable: false };
+  const closed = { type: 'string', writable: false };
+  const served = await serveCode(dialect, {
+    ...filesWith('{}'),
+    [userSchemaFile]: JSON.stringify(
+      userSchema({ role, provider: closed, rank: closed, address: { type: 'component', component: 'user.address' } }),
+    ),
+    'src/components/user/address.json': JSON.stringify({
+      collectionName: 'components_user_addresses',
+      info: { displayName: 'address' },
+      attributes: { street: { type: 'string' }, checked: closed },
+    }),
+  });
+  try {
+    const given = { rank: 'first', role: 1, address: { street: 'Main', checked: 'yes' } };
+    const body = { username: 'annie', email: 'annie@example.org', password: 'Passw0rd', ...given };
+    expect(
+      await served.json('POST', '/api/auth/local/register', body, { 'content-type': 'application/json' }),
+    ).toMatchObject({ status: 200, body: { user: { username: 'annie', provider: 'local' } } });
+    const { dialect, read } = served.db;
+    const roles = sql`select r.type from up_users_role_links l join up_roles r on r.id = l.role_id`;
+    expect(await read(() => readRows(dialect.compile(roles)))).toEqual([['authenticated']]);
+    const values = sql`select rank, street, checked from up_users, components_user_addresses`;
+    expect(await read(() => readRows(dialect.compile(values)))).toEqual([[null, 'Main', null]]);
+  } finally {
+    await served.close();
+  }
+});

@@ -91,6 +91,22 @@ describe.each(dialects)('seeds on %s', (dialect) => {
     ]);
   });
 
+  it('BO4: may have what requests cannot write', async () => {
+    const closed = { writable: false };
+    await start({
+      ...withThing({
+        code: { type: 'string', ...closed },
+        books: { ...books, ...closed },
+        lists: { type: 'component', component: 'shared.list', repeatable: true, ...closed },
+      }),
+      [seed('things')]: { one: { code: 'x', books: ['emma'], lists: [{ books: ['emma'] }] } },
+      [seed('books')]: { emma: { title: 'Emma' } },
+    });
+    expect(await rows('select code from things')).toEqual([['x']]);
+    expect(await rows('select thing_id, book_id from things_books_links')).toEqual([[1, 1]]);
+    expect(await rows('select book_id from components_shared_lists_books_links')).toEqual([[1]]);
+  });
+
   it('an element of a polymorphic relation that is no seed is an error', async () => {
     expect(
       await faultOf({ [seed('things')]: { one: { uses: [{ __type: 'api::book.book', id: 'enma' }] } } }),

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type CodeProject, serveCode, typeFile } from '../world/code-project.js';
+import { allowing, type CodeProject, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 import { codeRunner, runningController } from '../world/running.js';
 
@@ -39,6 +39,16 @@ const files = {
     { draftAndPublish: true },
   ),
   ...typeFile('author', { name: { type: 'string' } }),
+  ...typeFile('album', {
+    cover: { type: 'media', writable: false },
+    card: { type: 'component', component: 'parts.card' },
+    closed: { type: 'component', component: 'parts.card', writable: false },
+  }),
+  'src/components/parts/card.json': JSON.stringify({
+    collectionName: 'components_parts_cards',
+    info: { displayName: 'Card' },
+    attributes: { picture: { type: 'media', writable: false }, photo: { type: 'media' } },
+  }),
   'config/server.js': `module.exports = { app: { keys: ['a key of cookies'] } };`,
   'src/index.js': `module.exports = { async bootstrap({ strapi }) {
     strapi.server.app.proxy = true;
@@ -450,6 +460,34 @@ describe.each(dialects)('what code finds beside its entries on %s', (dialect) =>
             [stored.name, stored.caption, stored.alternativeText, contentOf(stored)], cover.id === stored.id,
           ]`),
       ).toEqual([2.5, '.txt', true, ['Über.png', '.png', 'image/png', 1], ['b.txt', 'c', 'alt', 'hello'], true]);
+    });
+
+    it('BO4: are attached to what requests cannot write', async () => {
+      const [names, closed] = (await run(`${upload}
+        const file = (name) => ({ name, type: 'text/plain', size: 5, buffer: Buffer.from('hello') });
+        const lent = strapi.dirs.app.root + '/lent.txt';
+        require('fs').writeFileSync(lent, 'hello');
+        const uid = 'api::album.album';
+        const populate = { cover: true, card: { populate: '*' }, closed: { populate: '*' } };
+        const files = { 'card.picture': { name: 'a.txt', type: 'text/plain', size: 5, path: lent } };
+        const { id, card, closed } = await strapi.entityService.create(uid, { data: { card: {}, closed: {} }, files, populate });
+        const places = [[uid, id, 'cover'], ['parts.card', closed.id, 'picture'], ['parts.card', closed.id, 'photo']];
+        for (const [ref, refId, field] of places) await service.upload({ data: { ref, refId, field }, files: file(field) });
+        const album = await strapi.entityService.findOne(uid, id, { populate });
+        const { cover, closed: { picture, photo } } = album;
+        return [[card.picture, cover, picture, photo].map((it) => it?.name), closed.id]`)) as [unknown, number];
+      expect(names).toEqual(['a.txt', 'cover', 'picture', 'photo']);
+      const place = { ref: 'parts.card', refId: String(closed), field: 'photo' };
+      await run(`${allowing} await allow('public', ['plugin::upload.content-api.upload', 'api::album.album.update']);`);
+      const count = (): Promise<unknown> => run(`return strapi.query('plugin::upload.file').count()`);
+      const before = await count();
+      expect(await served.form('POST', '/api/upload', { ...place, files: ['b.txt', 'text/plain', 'b'] })).toMatchObject(
+        {
+          status: 400,
+          body: { error: { message: 'refId: is in a component that cannot be written' } },
+        },
+      );
+      expect(await count()).toBe(before);
     });
 
     it('by the provider, without a row', async () => {

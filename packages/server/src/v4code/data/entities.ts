@@ -185,7 +185,10 @@ export const newEntities = ({ db, views, reader, writer, locales, media, absentO
     const files = await receivedFiles(options.files, 'files.');
     if (files.length === 0) return joined((session) => apply(given, session));
     return media().withCopies(files, (copies) =>
-      media().attach(copies, { type, data: given, adminId: null }, apply, { transaction: joined, read: reading }),
+      media().attach(copies, { type, data: given, adminId: null, model }, apply, {
+        transaction: joined,
+        read: reading,
+      }),
     );
   };
 
@@ -273,7 +276,13 @@ export const newEntities = ({ db, views, reader, writer, locales, media, absentO
       thrown(async () => {
         const form = new IncomingForm('', Readable.from([]), null, null);
         form.received = { files, fields, dir: '' };
-        const asked = { ...askedByCode, form, id: null, part: { transaction: scoped, read: reading } };
+        const asked = {
+          ...askedByCode,
+          form,
+          id: null,
+          codeModel: views.open,
+          part: { transaction: scoped, read: reading },
+        };
         const answer = unwrap(await media().files.upload(asked));
         return JSON.parse(answer.body.toString()) as readonly Entity[];
       }),
