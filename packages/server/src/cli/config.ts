@@ -667,9 +667,13 @@ export const postgresUrl = (env: Environment): string => {
   const named = new URLSearchParams(search);
   const added = new URLSearchParams();
   if (env.DATABASE_SSL === 'true' && !named.has('sslmode') && !named.has('ssl')) added.set('sslmode', 'require');
-  if (env.DATABASE_SCHEMA !== 'public' && !named.has('search_path')) added.set('search_path', env.DATABASE_SCHEMA);
+  if (env.DATABASE_SCHEMA !== 'public' && !named.has('search_path'))
+    added.set('search_path', searchPathOf(env.DATABASE_SCHEMA));
   return added.size === 0 ? url : `${url}${url.includes('?') ? '&' : '?'}${added}`;
 };
+
+/** As in v4 the name has the case in which it is written; a list, or what is quoted already, stays as it is. */
+const searchPathOf = (schema: string): string => (/^[a-z_][a-z0-9_]*$|[",]/.test(schema) ? schema : `"${schema}"`);
 
 const urlOfParts = (env: Environment): string => {
   const url = new URL('postgres://localhost');

@@ -106,7 +106,7 @@ export const loggable = (fault: unknown): unknown => {
 
 /** @param joined by pino with the messages of its causes; not used where the message quotes its cause, which would be there twice. */
 const messageOf = ({ message, cause }: Partial<Error>, joined: unknown): unknown =>
-  isA(Error, cause) && message?.includes(cause.message) ? message : joined;
+  isA(Error, cause) && cause.message !== '' && message?.includes(cause.message) ? message : joined;
 
 /** Without what JSON cannot hold, such as the requests in errors of HTTP clients, which lead back to themselves. */
 const asJson = (described: object): string => {

@@ -294,6 +294,8 @@ describe('configuration', () => {
   it.each([
     ['postgres://h/d', {}, 'postgres://h/d'],
     ['postgres://h/d', { DATABASE_SCHEMA: 'cms' }, 'postgres://h/d?search_path=cms'],
+    ['postgres://h/d', { DATABASE_SCHEMA: 'Cms' }, 'postgres://h/d?search_path=%22Cms%22'],
+    ['postgres://h/d', { DATABASE_SCHEMA: 'cms,public' }, 'postgres://h/d?search_path=cms%2Cpublic'],
     ['postgres://h/d', { DATABASE_SSL: 'true' }, 'postgres://h/d?sslmode=require'],
     ['postgres://a:1,b:2/d?x=1', { DATABASE_SCHEMA: 'cms' }, 'postgres://a:1,b:2/d?x=1&search_path=cms'],
     [
@@ -305,21 +307,28 @@ describe('configuration', () => {
     expect(postgresUrl(environmentSchema.parse({ DATABASE_URL, ...env }))).toBe(url);
   });
 
-  it('DATABASE_SCHEMA also applies to DATABASE_URL', async () => {
-    const database = await newDatabase('postgres');
-    try {
-      await database.db.write(async (tx) => {
-        await tx.run(database.db.dialect.compile(sql`create schema cms`));
-      });
-      stub({ ...database.env, DATABASE_SCHEMA: 'cms' });
-      const db = await openDatabase(await openProject(projectDir));
-      const rows = await db.read(() => readRows(db.dialect.compile(sql`select current_schema()::text`)));
-      await db.close();
-      expect(rows).toEqual([['cms']]);
-    } finally {
-      await database.drop();
-    }
-  });
+  it.each(['cms', 'Our CMS'])(
+    'DATABASE_SCHEMA %s also applies to DATABASE_URL, and gets the tables',
+    async (schema) => {
+      const database = await newDatabase('postgres');
+      try {
+        await database.db.write(async (tx) => {
+          await tx.run(database.db.dialect.compile(sql`create schema ${sql.id(schema)}`));
+        });
+        stub({ ...database.env, DATABASE_SCHEMA: schema });
+        await printed(() => sync(projectDir, { dryRun: false, publishDrafts: [] }));
+        const project = await openProject(projectDir);
+        const db = await openDatabase(project);
+        const rows = await db.read(() => readRows(db.dialect.compile(sql`select current_schema()::text`)));
+        const { missingTables } = await compareDatabase(project, db);
+        await db.close();
+        expect([rows, missingTables]).toEqual([[[schema]], []]);
+        expect((await readCatalog(database.db)).tables.size).toBe(0);
+      } finally {
+        await database.drop();
+      }
+    },
+  );
 
   it.each([
     ['dovetail.config.json', '{ "api": ', /^dovetail\.config\.json: cannot be read: /],

@@ -85,18 +85,18 @@ const renameTable: SchemaDialect['renameTable'] = (from, to) => {
 /** Bytes of a table's name that leave room for the suffix of its sequence. */
 const LONGEST_NAMED = 56;
 
-/** The table and the sequence of its ids, by a name that needs no search path. */
+/** The table and the sequence of its ids, by a name that needs no search path; that of an identity column comes last, and wins. */
 export const idSequencesStatement = fixedStatement(
-  `select t.relname, format('%I.%I', n.nspname, s.relname) from pg_class t join pg_attribute a on a.attrelid = t.oid and a.attname = 'id' and not a.attisdropped join pg_depend d on d.refclassid = 'pg_class'::regclass and d.refobjid = t.oid and d.refobjsubid = a.attnum and d.classid = 'pg_class'::regclass and d.deptype in ('a', 'i') join pg_class s on s.oid = d.objid and s.relkind = 'S' join pg_namespace n on n.oid = s.relnamespace where t.relkind in ('r', 'p') and t.relnamespace = current_schema()::regnamespace`,
+  `select t.relname, format('%I.%I', n.nspname, s.relname) from pg_class t join pg_attribute a on a.attrelid = t.oid and a.attname = 'id' and not a.attisdropped join pg_depend d on d.refclassid = 'pg_class'::regclass and d.refobjid = t.oid and d.refobjsubid = a.attnum and d.classid = 'pg_class'::regclass and d.deptype in ('a', 'i') join pg_class s on s.oid = d.objid and s.relkind = 'S' join pg_namespace n on n.oid = s.relnamespace where t.relkind in ('r', 'p') and t.relnamespace = quote_ident(current_schema())::regnamespace order by d.deptype`,
 );
 
 export const postgresSchema: SchemaDialect = {
   builder: postgresBuilder.schema,
   columns: fixedStatement(
-    `select c.relname, a.attname, format_type(a.atttypid, a.atttypmod) from pg_class c join pg_attribute a on a.attrelid = c.oid where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace and a.attnum > 0 and not a.attisdropped order by c.relname, a.attnum`,
+    `select c.relname, a.attname, format_type(a.atttypid, a.atttypmod) from pg_class c join pg_attribute a on a.attrelid = c.oid where c.relkind in ('r', 'p') and c.relnamespace = quote_ident(current_schema())::regnamespace and a.attnum > 0 and not a.attisdropped order by c.relname, a.attnum`,
   ),
   indexes: fixedStatement(
-    `select c.relname, i.indisvalid::int4 from pg_class c join pg_index i on i.indexrelid = c.oid where c.relkind = 'i' and c.relnamespace = current_schema()::regnamespace`,
+    `select c.relname, i.indisvalid::int4 from pg_class c join pg_index i on i.indexrelid = c.oid where c.relkind = 'i' and c.relnamespace = quote_ident(current_schema())::regnamespace`,
   ),
   unlocked: sql`concurrently `,
   // identifiers are truncated to 63 bytes (ST1)
@@ -115,10 +115,10 @@ export const postgresSchema: SchemaDialect = {
   renamesIndexes: true,
   dropsWithColumn: true,
   indexedColumns: fixedStatement(
-    `select t.relname, a.attname, i.indexrelid::regclass::text, coalesce('alter table ' || i.indrelid::regclass || ' add constraint ' || quote_ident(k.conname) || ' ' || pg_get_constraintdef(k.oid), pg_get_indexdef(i.indexrelid)) from pg_index i join pg_class t on t.oid = i.indrelid join pg_attribute a on a.attrelid = t.oid and a.attnum = any(i.indkey::int2[]) left join pg_constraint k on k.conindid = i.indexrelid and k.contype = 'u' where t.relnamespace = current_schema()::regnamespace and not i.indisprimary order by t.relname, i.indexrelid`,
+    `select t.relname, a.attname, i.indexrelid::regclass::text, coalesce('alter table ' || i.indrelid::regclass || ' add constraint ' || quote_ident(k.conname) || ' ' || pg_get_constraintdef(k.oid), pg_get_indexdef(i.indexrelid)) from pg_index i join pg_class t on t.oid = i.indrelid join pg_attribute a on a.attrelid = t.oid and a.attnum = any(i.indkey::int2[]) left join pg_constraint k on k.conindid = i.indexrelid and k.contype = 'u' where t.relnamespace = quote_ident(current_schema())::regnamespace and not i.indisprimary order by t.relname, i.indexrelid`,
   ),
   keys: fixedStatement(
-    `select t.relname, k.conname, a.attname, f.relname, 'alter table ' || k.conrelid::regclass || ' add constraint ' || quote_ident(k.conname) || ' ' || pg_get_constraintdef(k.oid) from pg_constraint k join pg_class t on t.oid = k.conrelid join pg_class f on f.oid = k.confrelid join pg_attribute a on a.attrelid = t.oid and a.attnum = k.conkey[1] where k.contype = 'f' and t.relnamespace = current_schema()::regnamespace order by t.relname, k.conname`,
+    `select t.relname, k.conname, a.attname, f.relname, 'alter table ' || k.conrelid::regclass || ' add constraint ' || quote_ident(k.conname) || ' ' || pg_get_constraintdef(k.oid) from pg_constraint k join pg_class t on t.oid = k.conrelid join pg_class f on f.oid = k.confrelid join pg_attribute a on a.attrelid = t.oid and a.attnum = k.conkey[1] where k.contype = 'f' and t.relnamespace = quote_ident(current_schema())::regnamespace order by t.relname, k.conname`,
   ),
   otherSessions: (seconds) =>
     compileWith(

@@ -33,7 +33,7 @@ export function* explainOnPostgres({ sql: text, params }: Statement): ReadProgra
 }
 
 const sizeOf = (table: string): Sql =>
-  sql`select reltuples::float8 from pg_class where relname = ${table} and relnamespace = current_schema()::regnamespace`;
+  sql`select reltuples::float8 from pg_class where relname = ${table} and relnamespace = quote_ident(current_schema())::regnamespace`;
 
 /** -1 for a table that was never analysed. */
 const knownSize = (size = -1): number | null => (size < 0 ? null : size);
