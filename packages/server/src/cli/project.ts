@@ -195,6 +195,10 @@ const hasDocuments = ({ tables }: Catalog, { surplusColumns }: TableDiff): boole
     .filter((table) => tables.has(table))
     .every((table) => surplusColumns.some((it) => it.table === table && it.column === 'document_id'));
 
+/** Whether Strapi 3 has made the database, and v4 was never started on it: the tables of both would stand side by side. */
+const isOfVersion3 = ({ tables }: Catalog, { surplusTables }: TableDiff): boolean =>
+  surplusTables.includes('core_store') && !tables.has('up_users');
+
 /** Compares model and database. Throws `StartFault` for what cannot be served. @param tx the transaction to read in. */
 export const compareDatabase = async (project: Pick<Project, 'model'>, db: ReadableDb, tx?: Tx): Promise<TableDiff> => {
   const found = tx ? await readInside(catalogProgram(db.dialect), tx) : await readCatalog(db);
@@ -203,6 +207,10 @@ export const compareDatabase = async (project: Pick<Project, 'model'>, db: Reada
   if (hasDocuments(found, diff))
     throw new StartFault(
       'The database was upgraded to Strapi 5: its tables have documents. Name a backup from before the upgrade, by DATABASE_FILENAME, DATABASE_URL or DATABASE_NAME.',
+    );
+  if (isOfVersion3(found, diff))
+    throw new StartFault(
+      'The database is of Strapi 3. Migrate it to Strapi 4 first, into a database of its own, and name that one by DATABASE_FILENAME, DATABASE_URL or DATABASE_NAME.',
     );
   const same = sameNames(tables, diff, db);
   if (same.length > 0)

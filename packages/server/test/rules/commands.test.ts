@@ -240,6 +240,26 @@ describe('read-only commands', () => {
     },
   );
 
+  it.each(dialects)('a database of Strapi 3 is refused, and nothing is added to it: %s', async (dialect) => {
+    const { db, env, drop } = await newDatabase(dialect);
+    const create = (table: string) =>
+      db.write((tx) => tx.run(db.dialect.compile(sql`create table ${sql.table(table)} (id integer primary key)`)));
+    try {
+      await create('core_store');
+      stub(env);
+      await expect(printed(() => sync(projectDir, { dryRun: false, publishDrafts: [] }))).rejects.toThrow(
+        /^The database is of Strapi 3\. Migrate it to Strapi 4 first/,
+      );
+      expect([...(await readCatalog(db)).tables.keys()]).toEqual(['core_store']);
+      // v4 has been started on it
+      await create('up_users');
+      const { surplusTables } = await compareDatabase(await openProject(projectDir), db);
+      expect(surplusTables).toEqual(['core_store']);
+    } finally {
+      await drop();
+    }
+  });
+
   it('a SQLite file that may not be written is refused at once, not with each write', async () => {
     const file = path.join(dir, 'data.db');
     new Database(file).exec('create table kept (id integer)').close();
