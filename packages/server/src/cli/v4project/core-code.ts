@@ -148,21 +148,27 @@ const unservedBy = (options: ReadonlyMap<string, readonly string[]>): readonly C
 /** Those that a file makes, wherever in it. Lists that its text does not tell leave out nothing. */
 export const coreRoutersIn = (syntax: Syntax): readonly CoreRouter[] => {
   const found: CoreRouter[] = [];
+  eachRouterCall(syntax, (uid, options) => {
+    const properties = options?.type === 'ObjectExpression' ? options.properties : [];
+    const lists = properties.flatMap((it) => (it.type === 'Property' ? [namesOfOption(it, syntax)] : []));
+    const named = new Map(lists.filter((it) => it !== null));
+    found.push({ uid, unserved: unservedBy(named), prefix: prefixIn(options, syntax) });
+  });
+  return found;
+};
+
+const eachRouterCall = (syntax: Syntax, visit: (uid: string, options: Node | undefined) => void): void =>
   eachNode(syntax.program, (call) => {
     if (call.type !== 'CallExpression' || lastNameOf(call.callee, syntax) !== 'createCoreRouter') return;
     const [first, options] = call.arguments;
     const uid = first ? textOfNode(first, syntax) : null;
-    if (uid === null) return;
-    const given = options?.type === 'ObjectExpression' ? options : null;
-    const lists = given?.properties.flatMap((it) => (it.type === 'Property' ? [namesOfOption(it, syntax)] : [])) ?? [];
-    const prefix = given && memberIn(given, 'prefix', syntax)?.value;
-    found.push({
-      uid,
-      unserved: unservedBy(new Map(lists.filter((it) => it !== null))),
-      prefix: (prefix && textOfNode(prefix, syntax)) ?? '',
-    });
+    if (uid !== null) visit(uid, options);
   });
-  return found;
+
+/** Empty for none, or for one that the text does not tell. @param router its options, or what its file exports. */
+const prefixIn = (router: Node | null | undefined, syntax: Syntax): string => {
+  const given = router?.type === 'ObjectExpression' ? memberIn(router, 'prefix', syntax)?.value : null;
+  return (given && textOfNode(given, syntax)) ?? '';
 };
 
 /** Null for what is none, or has a value that decides about requests. */
@@ -192,9 +198,7 @@ export interface DeclaredRoute {
 /** Objects with a method and a path. */
 export const routesIn = (syntax: Syntax): readonly DeclaredRoute[] => {
   const routes: DeclaredRoute[] = [];
-  const router = exportedBy(syntax);
-  const given = router?.type === 'ObjectExpression' ? memberIn(router, 'prefix', syntax)?.value : null;
-  const prefix = (given && textOfNode(given, syntax)) ?? '';
+  const prefix = prefixIn(exportedBy(syntax), syntax);
   eachNode(syntax.program, (node) => {
     if (node.type !== 'ObjectExpression') return;
     const textAt = (name: string): string | null => {
@@ -232,11 +236,8 @@ const opens = (node: Node, syntax: Syntax): boolean =>
 /** Permissions that nobody is asked for, because core routers give their actions `auth: false`. */
 export const openActionsIn = (syntax: Syntax): readonly string[] => {
   const found: string[] = [];
-  eachNode(syntax.program, (call) => {
-    if (call.type !== 'CallExpression' || lastNameOf(call.callee, syntax) !== 'createCoreRouter') return;
-    const [first, options] = call.arguments;
-    const uid = first ? textOfNode(first, syntax) : null;
-    if (uid === null || !options) return;
+  eachRouterCall(syntax, (uid, options) => {
+    if (!options) return;
     eachNode(options, (it) => {
       if (it.type !== 'Property' || it.value.type !== 'ObjectExpression') return;
       const name = keyOf(it.key, it.computed, syntax);
