@@ -19,6 +19,7 @@ import {
   typeLabel,
   type Uid,
 } from '../model/model.js';
+import { isSystemAttribute } from '../model/system.js';
 import { type LeftOut, leaveOut } from '../query/lenient.js';
 import type { EntryFormat, Gate } from '../query/selection.js';
 import type { DbValue } from '../sql/dialect.js';
@@ -144,11 +145,10 @@ const serverKeys: ReadonlySet<string> = new Set([
   'localizations',
 ]);
 
-/** Whether only the server sets a key of an entry. Types without drafts or locales may have attributes of their own by those names. */
-export const isServerKey = (type: EntryType, key: string): boolean => {
-  const isUnused = (key === 'publishedAt' && !type.draftAndPublish) || (key === 'localizations' && !type.localized);
-  return serverKeys.has(key) && !(isUnused && type.attributes.has(key));
-};
+/** Whether only the server sets a key of an entry: a type may have an attribute of its own by such a name. */
+export const isServerKey = (type: EntryType, key: string): boolean =>
+  serverKeys.has(key) && (!type.attributes.has(key) || isSystemAttribute(type, key));
+
 /** Keys that could pollute prototypes; ignored (BO3). */
 const prototypeKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 

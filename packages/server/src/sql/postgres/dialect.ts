@@ -242,7 +242,7 @@ const compile: Dialect['compile'] = (query) => compileWith(postgresBuilder, quer
 
 export const postgresBinding: Binding = { idsText: (ids) => `{${ids.join(',')}}`, param: textOf };
 
-/** Takes 30 µs. */
+/** The server finds it anew for each id, which takes 30 µs. */
 const serialSequence = (table: string): Sql => sql`pg_get_serial_sequence(${sql.lit(`"${table}"`)}, 'id')`;
 
 /**
