@@ -1,16 +1,8 @@
 /** Authorisation: implements the `Gate` that every name in a query must pass. */
 import { never } from '../errors.js';
-import {
-  ADMIN_UID,
-  type Attribute,
-  type EntryType,
-  FILE_UID,
-  type Model,
-  ROLE_UID,
-  type Uid,
-  USER_UID,
-} from '../model/model.js';
+import { ADMIN_UID, type Attribute, type EntryType, type Model, ROLE_UID, type Uid, USER_UID } from '../model/model.js';
 import type { Gate, Use } from '../query/selection.js';
+import { findAction } from './actions.js';
 import { newAdminGate } from './admin-gate.js';
 import type { Action, Permissions } from './permissions.js';
 import type { Rights } from './rights.js';
@@ -43,12 +35,12 @@ export interface GateOptions {
 }
 
 /**
- * Hidden attributes are hidden from everybody; relations also need `find` on the type they lead to, components and media need nothing
- * of their own (AC5).
+ * Hidden attributes are hidden from everybody; relations also need `findAction` of the type they lead to, components and media need
+ * nothing of their own (AC5).
  */
 export const newGate = (caller: Caller, model: Model, { creatorFieldsOf = null }: GateOptions = {}): Gate => {
   if (caller.rights) return newAdminGate(caller.rights, caller.version, model);
-  const reaches = (uid: Uid): boolean => uid === FILE_UID || (model.types.has(uid) && caller.may(`${uid}.find`));
+  const reaches = (uid: Uid): boolean => model.types.has(uid) && caller.may(findAction(uid));
   return {
     version: `${caller.version}${creatorFieldsOf === null ? '' : ' creators'}`,
     allows: (type: EntryType, attribute: Attribute, use: Use): boolean => {
@@ -66,7 +58,7 @@ export const newGate = (caller: Caller, model: Model, { creatorFieldsOf = null }
         case 'link':
           // responses never list the users of a role, for any caller (AC16)
           if (type.uid === ROLE_UID && attribute.target === USER_UID && use === 'populate') return false;
-          return reaches(attribute.target);
+          return attribute.source === 'media' || reaches(attribute.target);
         default:
           return never(attribute);
       }

@@ -1,5 +1,5 @@
 /** Every action that a permission can name: those of v4's controllers, so that v4 finds no unknown ones (ST11). */
-import type { EntryType, Model } from '../model/model.js';
+import { type EntryType, FILE_UID, type Model, type Uid } from '../model/model.js';
 import type { Action } from './permissions.js';
 
 /** The actions of each plugin controller, by `<plugin>.<controller>`. */
@@ -43,6 +43,9 @@ export const actionsOf = (model: Pick<Model, 'types'>, own: readonly Action[] = 
   const ofPlugins = own.filter((it) => it.startsWith('plugin::'));
   return [...new Set([...content, ...own.filter((it) => !ofPlugins.includes(it)), ...plugins, ...ofPlugins])];
 };
+
+/** What shows entries of a type, also through relations (AC5). */
+export const findAction = (uid: Uid): Action => (uid === FILE_UID ? 'plugin::upload.content-api.find' : `${uid}.find`);
 
 /** Actions that change rights. They need their permission even if permissions are switched off. */
 const guarded: ReadonlySet<Action> = new Set([

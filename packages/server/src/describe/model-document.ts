@@ -4,6 +4,7 @@
  */
 import type { AttributeDocument, ModelDocument, RelationDocument, TypeDocument, TypeRights } from 'dovetail-client';
 import type { Caller } from '../access/access.js';
+import { findAction } from '../access/actions.js';
 import { never } from '../errors.js';
 import { type ScalarRules, scalarTypes } from '../model/attributes.js';
 import {
@@ -370,12 +371,17 @@ const permissionToOpen = (
   isOpen: boolean,
   { caller }: DocumentedModel,
 ): string | null => {
-  if (isOpen || attribute.hidden || attribute.kind !== 'link' || attribute.source === 'creator') return null;
+  if (
+    isOpen ||
+    attribute.hidden ||
+    attribute.kind !== 'link' ||
+    attribute.source === 'creator' ||
+    attribute.source === 'media'
+  )
+    return null;
   // responses never list the users of a role (AC16)
   if (type.uid === ROLE_UID && attribute.target === USER_UID) return null;
-  // media come with the entry that shows them (AC5)
-  if (attribute.target === FILE_UID) return null;
-  const action = `${attribute.target}.find`;
+  const action = findAction(attribute.target);
   return caller.may(action) ? null : action;
 };
 

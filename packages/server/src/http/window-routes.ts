@@ -4,6 +4,7 @@
  * `articles`, `blocks/3/articles`, `sections/sections.article-list/3/articles`.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { findAction } from '../access/actions.js';
 import { type Hint, hintAt, type Issue, issue, never, ok, type Result, refused } from '../errors.js';
 import { handlerFor } from '../handlers/run.js';
 import { limits } from '../limits.js';
@@ -165,7 +166,7 @@ const findPlace = (path: readonly string[], type: EntryType, { model, gate, may 
       if (attribute === undefined || !isListOf(attribute)) return none;
       if (isShown) return { kind: 'place', place: { parts, attribute } };
       // a relation that is closed only because of where it leads
-      const permission = `${attribute.target}.find`;
+      const permission = findAction(attribute.target);
       return attribute.hidden || may(permission) ? none : { kind: 'closed', permission };
     }
     if (attribute?.kind !== 'part' || !isShown) return none;

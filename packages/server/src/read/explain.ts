@@ -4,6 +4,7 @@
  */
 import { sql } from 'kysely';
 import type { Caller } from '../access/access.js';
+import { findAction } from '../access/actions.js';
 import { formatIssue } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
 import { type Model, typeLabel } from '../model/model.js';
@@ -167,7 +168,7 @@ export interface Absence {
 
 const leftOutOf = ({ hidden, leftOut }: Query, name: string, caller: Caller): readonly Absence[] => [
   ...hidden.map(({ type, attribute }) => {
-    const action = attribute.kind === 'link' ? `${attribute.target}.find` : null;
+    const action = attribute.kind === 'link' ? findAction(attribute.target) : null;
     const why = action !== null && !caller.may(action) ? `${name} may not ${action}` : 'hidden from everyone';
     return { name: `${typeLabel(type)}.${attribute.name}`, why };
   }),

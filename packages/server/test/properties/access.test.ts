@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { newGate } from '../../src/access/access.js';
+import { findAction } from '../../src/access/actions.js';
 import { textQuery } from '../../src/query/brackets.js';
 import { newReader } from '../../src/read/find.js';
 import { newRandom, seedOfRun } from '../oracle/random.js';
@@ -68,7 +69,7 @@ describe.each(dialects)(`access on %s, seed ${seed}`, (dialect) => {
       const stage = await newStage(scene, dialect);
       const random = newRandom(scene.seed).fork('access');
       const reader = newReader(stage.db);
-      const actions = [...scene.model.types.keys()].map((uid) => `${uid}.find`);
+      const actions = [...scene.model.types.keys()].map(findAction);
       for (let n = 0; n < requestCount; n++) {
         const granted = new Set(random.sample(actions, random.below(actions.length)));
         const fuller = { version: 'all', may: (action: string) => actions.includes(action) };

@@ -1,6 +1,9 @@
 /** Permissions on content (AC5; AC2). The public role may not find donors. */
 import { describe, expect, it } from 'vitest';
+import { insertGrants } from '../world/grants.js';
+import { openedForTests } from '../world/opening.js';
 import { newTestServer, refusal } from '../world/server.js';
+import { newSmallWorld } from '../world/small.js';
 import { dialects, type Entry, publicActions, useWorld, type World } from '../world/world.js';
 
 /** A server that reads permissions anew for every request. */
@@ -181,5 +184,42 @@ describe.each(dialects)('granting and revoking on %s', (dialect) => {
     expect((await ask(world, '/api/house-rules')).status).toBe(200);
     await world.remove('up_permissions', actions.indexOf('api::house-rules.house-rules.find') + 1);
     expect((await ask(world, '/api/house-rules')).status).toBe(403);
+  });
+});
+
+describe.each(dialects)('relations to files on %s', (dialect) => {
+  const open = async (...more: readonly string[]) => {
+    const leaflets = { type: 'relation', relation: 'manyToMany', target: 'plugin::upload.file' };
+    const attributes = { logo: { type: 'media' }, leaflets, extra: { type: 'relation', relation: 'morphToMany' } };
+    const opened = await newSmallWorld(dialect, { types: { shop: { attributes } } }, { mode: 'roles' });
+    const grants = ['api::shop.shop.find', 'api::shop.shop.findOne', ...more].map((action) => ({ role: 1, action }));
+    await insertGrants(grants, opened.insert);
+    const file = { hash: 'h', mime: 'text/plain', size: 1, url: '/uploads/h.txt', provider: 'local' };
+    await opened.insert('files', [{ id: 1, name: 'a.txt', ...file }]);
+    await opened.insert('shops', [{ id: 1 }]);
+    await opened.insert('shops_leaflets_links', [{ id: 1, shop_id: 1, file_id: 1, file_order: 1 }]);
+    const related = { related_id: 1, related_type: 'api::shop.shop', field: 'logo', order: 1 };
+    await opened.insert('files_related_morphs', [{ id: 1, file_id: 1, ...related }]);
+    const extra = { extra_id: 1, extra_type: 'plugin::upload.file', order: 1 };
+    await opened.insert('shops_extra_morphs', [{ id: 1, shop_id: 1, ...extra }]);
+    return opened;
+  };
+  const bare = openedForTests(() => open());
+  const finding = openedForTests(() => open('plugin::upload.content-api.find'));
+  const shown = async ({ send }: typeof bare): Promise<readonly string[]> => {
+    const { body } = await send('GET', '/api/shops/1?populate=*');
+    return Object.keys((body as { data: Entry }).data.attributes).filter((it) => !it.endsWith('At'));
+  };
+
+  it('AC5: they need find on files, as every relation does on its target, and media do not', async () => {
+    expect(await shown(bare)).toEqual(['logo']);
+    expect(await shown(finding)).toEqual(['logo', 'leaflets', 'extra']);
+  });
+
+  it('AC5: without it they cannot be filtered by', async () => {
+    const filtered = '/api/shops?filters[leaflets][name]=a.txt';
+    expect((await bare.send('GET', filtered)).status).toBe(400);
+    expect((await finding.send('GET', filtered)).body).toMatchObject({ data: [{ id: 1 }] });
+    expect((await bare.send('GET', '/api/shops?filters[logo][name]=a.txt')).body).toMatchObject({ data: [{ id: 1 }] });
   });
 });
