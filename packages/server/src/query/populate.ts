@@ -134,9 +134,11 @@ const populateNames = (work: Populating, owners: readonly Draft[], texts: readon
       else {
         let level = tree;
         let end = 0;
-        for (const name of dotted.split('.')) {
+        const names = dotted.split('.');
+        for (const [place, name] of names.entries()) {
+          const isEnd = !work.resolving.strict || place === names.length - 1;
           // `author.*` populates the author and nothing inside (Q5)
-          if (name === '*' && level !== tree) break;
+          if (name === '*' && level !== tree && isEnd) break;
           end += name.length + 1;
           const known = level.get(name);
           const node = known ?? { tree: new Map<string, NameNode>(), path: at, dotted: dotted.slice(0, end - 1) };

@@ -97,6 +97,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       ],
       ['populate[director]=true&populate[director][fields]=name', 'populate[director][fields]=name', null],
       ['populate[director][fields]=name&populate[director]=true', 'populate[director][fields]=name', null],
+      ['populate=director.*.portrait', 'populate=director', null],
       // the parser ignores the value
       [
         'populate[director][fields]=name&populate=genres,credit',

@@ -468,6 +468,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
     ['populate=genre', 'populate', 'film has no attribute "genre". Did you mean "genres"?'],
     ['populate[0]=director&populate[1]=Genres', 'populate[1]', 'Did you mean "genres"?'],
     ['populate[nope]=true', 'populate[nope]', 'film has no attribute "nope"'],
+    ['populate=director.*.portrait', 'populate', 'person has no attribute "*"'],
     ['populate[nope]=false', 'populate[nope]', 'film has no attribute "nope"'],
     ['populate[nope][fields]=id', 'populate[nope]', 'film has no attribute "nope"'],
     ['populate=title', 'populate', '"title" of film is a field and cannot be populated; use fields'],
