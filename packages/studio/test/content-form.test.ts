@@ -258,6 +258,13 @@ describe('what is sent', () => {
     expect(Object.keys(form.values)).toContain('secret');
   });
 
+  it('can be a date that a type without drafts calls publishedAt itself, and nothing that the server adds', () => {
+    const attributes = { title: {}, publishedAt: { type: 'datetime' }, locale: {}, createdAt: { type: 'datetime' } };
+    const fields = (given: object) => Object.keys(newEntry(type('api::memo.memo', attributes, given), null).fields);
+    expect(fields({})).toEqual(['title', 'publishedAt', 'locale']);
+    expect(fields({ draftAndPublish: true, localized: true })).toEqual(['title']);
+  });
+
   it('is not sent while a text is not JSON', () => {
     const form = set(formOf(stored), 'facts', { kind: 'scalar', value: null, unread: '{' });
     expect(isDirty(form)).toBe(true);

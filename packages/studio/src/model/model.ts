@@ -17,18 +17,26 @@ export const typeNamed = (model: Model, name: string): Type | null =>
 
 export const nameOf = (type: Type): string => (type.kind === 'single' ? type.singular : type.plural);
 
-const SYSTEM = new Set([
-  'id',
-  'createdAt',
-  'updatedAt',
-  'publishedAt',
-  'createdBy',
-  'updatedBy',
-  'locale',
-  'localizations',
-]);
-/** Attributes that every type has, and the server keeps. */
-export const isSystem = ({ name }: Attribute): boolean => SYSTEM.has(name);
+/** The attributes of the schema file: those that the server adds are left out. */
+export const ownAttributes = (type: Type): readonly Attribute[] => type.attributes.filter((it) => !isAdded(type, it));
+
+/** Types without drafts or locales may have attributes of their own by such names. */
+const isAdded = ({ kind, draftAndPublish, localized }: Type, { name }: Attribute): boolean => {
+  switch (name) {
+    case 'createdAt':
+    case 'updatedAt':
+    case 'createdBy':
+    case 'updatedBy':
+      return kind !== 'component';
+    case 'publishedAt':
+      return draftAndPublish;
+    case 'locale':
+    case 'localizations':
+      return localized;
+    default:
+      return false;
+  }
+};
 
 /** Types that people write content in: not components, nor those of plugins (users, roles, files). */
 export const contentTypes = (model: Model): readonly Type[] =>

@@ -1,5 +1,5 @@
 /** The requests of the palette, and the order of what they find. */
-import { isSystem, type Type } from '../model/model.js';
+import { ownAttributes, type Type } from '../model/model.js';
 
 /** Of entries, of each type. */
 const ENTRIES_MAX = 4;
@@ -7,10 +7,10 @@ const ENTRIES_MAX = 4;
 /** Names, addresses and the like; texts of many words are searched in Content. */
 const searchedTypes: ReadonlySet<string> = new Set(['string', 'uid', 'email', 'enumeration']);
 
-const searchedFields = ({ mainField, attributes }: Type): readonly string[] =>
-  attributes
-    .filter((it) => it.name === mainField || searchedTypes.has(it.type))
-    .filter((it) => it.mayRead && !isSystem(it) && it.operators.includes('$containsi'))
+const searchedFields = (type: Type): readonly string[] =>
+  ownAttributes(type)
+    .filter((it) => it.name === type.mainField || searchedTypes.has(it.type))
+    .filter((it) => it.mayRead && it.operators.includes('$containsi'))
     .map((it) => it.name);
 
 export const isSearchable = (type: Type): boolean => searchedFields(type).length > 0;

@@ -1,5 +1,5 @@
 /** Where things are drawn, in pixels of the map at its natural size. */
-import { isSystem, type Type } from '../../model/model.js';
+import { ownAttributes, type Type } from '../../model/model.js';
 import type { Count, Edge, End, Graph } from './graph.js';
 
 export interface Point {
@@ -48,14 +48,14 @@ export const cardsOf = ({ types, edges }: Graph, whole: ReadonlySet<string>): Re
 
 /** Links keep their rows: edges begin there. */
 const rowsOf = (type: Type, isWhole: boolean): Pick<Card, 'rows' | 'more'> => {
-  const own = type.attributes.filter((it) => !isSystem(it));
+  const own = ownAttributes(type);
   if (isWhole || own.length <= ROWS_MAX) return { rows: own, more: 0 };
   const kept = new Set([...own.filter((it) => it.kind !== 'scalar'), ...own].slice(0, ROWS_MAX - 1));
   return { rows: own.filter((it) => kept.has(it)), more: own.length - kept.size };
 };
 
 /** Whether the card has a last row that shows or hides attributes. */
-export const hasMore = (type: Type): boolean => type.attributes.filter((it) => !isSystem(it)).length > ROWS_MAX;
+export const hasMore = (type: Type): boolean => ownAttributes(type).length > ROWS_MAX;
 
 // ---- where edges meet cards
 

@@ -1,5 +1,5 @@
 /** The model as a graph: types are its nodes; relations, components and zones are its edges. */
-import { type Attribute, isSystem, type Model, type Type, typeOf } from '../../model/model.js';
+import { type Attribute, type Model, ownAttributes, type Type, typeOf } from '../../model/model.js';
 
 /** How many entries an end of an edge may stand for. */
 export type Count = 'one' | 'many';
@@ -40,7 +40,7 @@ export const graphOf = (model: Model, shown: Shown): Graph => {
   const isThere = new Set(types.map((it) => it.uid));
   const edges = new Map<string, Edge>();
   for (const type of types)
-    for (const attribute of type.attributes.filter((it) => !isSystem(it)))
+    for (const attribute of ownAttributes(type))
       for (const edge of edgesOf(model, type, attribute))
         if (isThere.has(edge.to.uid) && !edges.has(edge.id)) edges.set(edge.id, edge);
   return { types, edges: [...edges.values()] };

@@ -1,5 +1,5 @@
 /** What a newcomer can try with this model: its own types, not examples. */
-import { contentTypes, isSystem, type Model, type Type, typeOf } from '../../model/model.js';
+import { contentTypes, type Model, ownAttributes, type Type, typeOf } from '../../model/model.js';
 
 export interface Tour {
   /** The type to ask for: the one with the most links. */
@@ -27,8 +27,8 @@ const FOLLOWED_MAX = 2;
 export const exampleOf = (model: Model, asked: Type | null): Example | null => {
   if (asked?.path == null) return null;
   const namesOf = ({ mainField }: Type): object => (mainField === null ? {} : { fields: [mainField] });
-  const followed = asked.attributes
-    .filter((it) => it.kind === 'relation' && !isSystem(it) && it.mayRead)
+  const followed = ownAttributes(asked)
+    .filter((it) => it.kind === 'relation' && it.mayRead)
     .flatMap(({ name, relation }) => {
       const target = typeOf(model, relation?.target ?? null);
       return target?.may.find && target.uid.startsWith('api::') && target.mainField !== null
@@ -40,15 +40,14 @@ export const exampleOf = (model: Model, asked: Type | null): Example | null => {
   return { type: asked, query: { ...namesOf(asked), ...populate, pagination: { pageSize: 2 } } };
 };
 
-const linksOf = ({ attributes }: Type): number =>
-  attributes.filter((it) => !isSystem(it) && it.kind !== 'scalar' && it.mayRead).length;
+const linksOf = (type: Type): number => ownAttributes(type).filter((it) => it.kind !== 'scalar' && it.mayRead).length;
 
 /** Those without an attribute on the other side first: they are made to be put in order. */
 const orderedLists = (model: Model, types: readonly Type[]): readonly NonNullable<Tour['ordered']>[] =>
   types
     .flatMap((type) =>
-      type.attributes
-        .filter((it) => !isSystem(it) && it.mayRead && it.relation?.list && it.relation.ordered)
+      ownAttributes(type)
+        .filter((it) => it.mayRead && it.relation?.list && it.relation.ordered)
         .flatMap(({ name, relation }) => {
           const target = typeOf(model, relation!.target);
           const isOwn = relation!.inverse === null && target?.uid !== type.uid;

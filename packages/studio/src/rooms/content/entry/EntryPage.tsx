@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { DovetailError } from 'dovetail-client';
 import { useEffect, useMemo, useReducer } from 'react';
 import { collectiveName, entryName } from '../../../model/entry-name.js';
-import { nameOf, type Type } from '../../../model/model.js';
+import { nameOf, ownAttributes, type Type } from '../../../model/model.js';
 import { EmptyState } from '../../../parts/EmptyState.js';
 import { Instant } from '../../../parts/Instant.js';
 import { ButtonLink } from '../../../parts/links.js';
@@ -18,7 +18,7 @@ import { FieldsView } from '../fields/FieldsView.js';
 import { elementId, FormContext, type FormFacts, MarksContext } from '../fields/form-context.js';
 import { isUnchanged, type StoredEntry } from '../form/entry.js';
 import { formOf, isDirty, reduceForm } from '../form/entry-form.js';
-import { type Fields, formAttributes } from '../form/fields.js';
+import type { Fields } from '../form/fields.js';
 import { type OtherLocale, useFormLocale, useOtherLocale } from '../locales.js';
 import { listAddress } from '../relations/entry-address.js';
 import { StateBadge } from '../StateBadge.js';
@@ -90,7 +90,7 @@ const EntryEditor = ({ type, entry, other }: EntryEditorProps) => {
   );
   const marks = useMemo(() => ({ faults: form.faults, conflicts: form.conflicts }), [form.faults, form.conflicts]);
   // who makes a new entry begins to write
-  const first = id === null && type.kind === 'collection' ? formAttributes(type)[0]?.name : undefined;
+  const first = id === null && type.kind === 'collection' ? ownAttributes(type)[0]?.name : undefined;
   useEffect(() => {
     if (first !== undefined) document.getElementById(elementId(first))?.focus({ preventScroll: true });
   }, [first]);

@@ -1,15 +1,15 @@
 /** The attributes of an entry or a component, one below the other. */
 import { Stack } from '@mantine/core';
 import { memo } from 'react';
-import type { Attribute, Type } from '../../../model/model.js';
-import { type FieldPath, type Fields, formAttributes, type Json } from '../form/fields.js';
+import { type Attribute, ownAttributes, type Type } from '../../../model/model.js';
+import type { FieldPath, Fields, Json } from '../form/fields.js';
 import { pathTo } from '../form/paths.js';
 import { FieldView } from './FieldView.js';
 
 export const FieldsView = memo(
   ({ type, path, fields }: { readonly type: Type; readonly path: FieldPath; readonly fields: Fields }) => (
     <Stack gap="lg">
-      {formAttributes(type).map((attribute) => (
+      {ownAttributes(type).map((attribute) => (
         <FieldView
           key={attribute.name}
           attribute={attribute}

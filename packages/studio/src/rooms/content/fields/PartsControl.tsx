@@ -14,13 +14,13 @@ import {
   IconTrash,
 } from '@tabler/icons-react';
 import { memo, use, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
-import { type Attribute, type Model, type Type, typeOf } from '../../../model/model.js';
+import { type Attribute, type Model, ownAttributes, type Type, typeOf } from '../../../model/model.js';
 import { useFocusNext } from '../../../parts/focus-next.js';
 import { useClient } from '../../../server/queries.js';
 import { words } from '../../../words/index.js';
 import { isSinglePart } from '../form/body.js';
 import { faultsBelow } from '../form/faults.js';
-import { type FieldPath, formAttributes, type Part, type PartsField } from '../form/fields.js';
+import type { FieldPath, Part, PartsField } from '../form/fields.js';
 import { copyOfPart, movedPart, newPart, withoutPart, withPart } from '../form/parts.js';
 import { withWholePart } from '../relations/whole-lists.js';
 import { SortableList } from '../SortableList.js';
@@ -146,7 +146,7 @@ export const PartsControl = ({ attribute, path, field: { parts }, onChange, read
     const part = newPart(component);
     insert(part, now.current.parts.length);
     // who adds a component begins to write
-    const [first] = formAttributes(component);
+    const [first] = ownAttributes(component);
     if (first) focusNext.current = [elementId(`${path}/${part.key}/${first.name}`), ...focusNext.current];
   };
   const max = attribute.component?.max ?? attribute.zone?.max ?? null;

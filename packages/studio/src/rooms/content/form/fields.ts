@@ -3,7 +3,7 @@
  * with what is stored: an unchanged field is the same object.
  */
 import { entryName } from '../../../model/entry-name.js';
-import { type Attribute, isSystem, type Model, type Type, typeOf } from '../../../model/model.js';
+import { type Attribute, type Model, ownAttributes, type Type, typeOf } from '../../../model/model.js';
 import type { MediaFile } from '../../../parts/media/files.js';
 import type { RelatedRow, RelationEdit } from '../relations/relation-edit.js';
 import { exactText, isMarked, unmarked } from './digits.js';
@@ -58,10 +58,6 @@ export interface Part {
   readonly fields: Fields;
 }
 
-/** The attributes that a form shows, in their order. */
-export const formAttributes = (type: Type): readonly Attribute[] =>
-  type.kind === 'component' ? type.attributes : type.attributes.filter((it) => !isSystem(it));
-
 /** Attributes whose values are never shown. */
 export const isWriteOnly = ({ type }: Attribute): boolean => type === 'password';
 
@@ -69,7 +65,7 @@ export const isWriteOnly = ({ type }: Attribute): boolean => type === 'password'
 export const fieldsOf = (model: Model, type: Type, row: unknown): Fields => {
   const given = attributesOf(row);
   const fields: Record<string, Field> = {};
-  for (const attribute of formAttributes(type)) {
+  for (const attribute of ownAttributes(type)) {
     const value = given[attribute.name];
     if (isWriteOnly(attribute)) {
       if (attribute.mayWrite) fields[attribute.name] = { kind: 'scalar', value: null };
@@ -147,7 +143,7 @@ const fileOf = (row: unknown): MediaFile => ({ ...attributesOf(row), id: idOf(ro
 /** A new entry or component as the server would make it: defaults, and otherwise nothing. */
 export const newFields = (type: Type): Fields =>
   Object.fromEntries(
-    formAttributes(type)
+    ownAttributes(type)
       .filter((it) => it.mayWrite)
       .map((attribute): [string, Field] => [attribute.name, emptyField(attribute)]),
   );

@@ -1,7 +1,7 @@
 /** The query that reads an entry for a form: all it contains, but of its relation lists nothing, since they may be long. */
 import { encodeQuery } from 'dovetail-client';
-import { type Attribute, attributeOf, type Model, type Type, typeOf } from '../../../model/model.js';
-import { formAttributes, isWriteOnly } from './fields.js';
+import { type Attribute, attributeOf, type Model, ownAttributes, type Type, typeOf } from '../../../model/model.js';
+import { isWriteOnly } from './fields.js';
 
 type Query = { readonly [name: string]: unknown };
 
@@ -45,7 +45,7 @@ const stateOf = (type: Type): readonly string[] => (type.draftAndPublish ? ['pub
 
 const populateOf = (model: Model, type: Type, depth: number): Query =>
   Object.fromEntries(
-    formAttributes(type)
+    ownAttributes(type)
       .filter((it) => it.mayRead && !isWriteOnly(it))
       .flatMap((attribute) => {
         const options = optionsOf(model, attribute, depth);
