@@ -189,7 +189,7 @@ const waysToConnect = (message: string): string => {
  * Whether Strapi 5 has changed the database: published entries are stored twice there, and what is written here would be half of a
  * document. A project may have had such a column in one of these tables itself.
  */
-const hasDocuments = ({ tables }: Catalog, { surplusColumns }: TableDiff): boolean =>
+export const hasDocuments = ({ tables }: Catalog, { surplusColumns }: TableDiff): boolean =>
   tables.has('files') &&
   ['files', 'up_users']
     .filter((table) => tables.has(table))

@@ -9,10 +9,11 @@ import { isSameMemory, readMemory, withModel } from '../../migrate/memory.js';
 import { withIndexes } from '../../model/indexes.js';
 import { formatNote, type LoadedModel, loadModel } from '../../model/load.js';
 import type { Model } from '../../model/model.js';
+import { configuredPrefix, tablesOf } from '../../model/storage.js';
 import { asStored } from '../../model/stored.js';
 import { readRows } from '../../sql/dialect.js';
 import type { FrozenDb } from '../../sql/inspection.js';
-import { readCatalog } from '../../sql/schema.js';
+import { diffTables, readCatalog } from '../../sql/schema.js';
 import {
   type Config,
   defaultConfig,
@@ -24,7 +25,7 @@ import {
   withV4Settings,
 } from '../config.js';
 import { readStored, readUnlocalized, storedColumns } from '../layout.js';
-import { compareDatabase } from '../project.js';
+import { compareDatabase, hasDocuments } from '../project.js';
 import { describeUnfit } from '../secrets.js';
 import { StartFault, UsageFault } from '../start-fault.js';
 import { type CodeFile, findHandlers, isUnwatched, verdictOf } from '../v4project/code.js';
@@ -199,8 +200,10 @@ const inspectDatabase = async (
   { urls }: AdoptOptions,
 ): Promise<AdoptReport> => {
   const obstacles = [...known.obstacles];
-  const tables = newTables(db, await readCatalog(db));
-  const foreign = foreignLayout(tables.has('files', 'document_id'), tables.has('up_users') || tables.has('files'));
+  const found = await readCatalog(db);
+  const tables = newTables(db, found);
+  const isVersion5 = hasDocuments(found, diffTables(tablesOf(model), found, db, configuredPrefix));
+  const foreign = foreignLayout(isVersion5, tables.has('up_users') || tables.has('files'));
   if (foreign) return { ...known, obstacles: [...obstacles, foreign] };
   const diff = await compareDatabase({ model }, db);
   const stored = await readStored(model, diff, db);
