@@ -114,9 +114,18 @@ const together = () => {
       return [cell(anew, anewToV4), cell(entries, entriesToV4), cell(kept, keptToV4)];
     }),
   ]);
+  const bare = databases.flatMap((it) => {
+    const times = requests.map((name) => found.figures[it][name].bareToV4);
+    return times.includes(undefined) ? [] : [`${times.map(short).join(', ')} times beside ${names[it]}`];
+  });
   return [
     `Requests per second over the data of the recorded cases, 16 at a time, and how many times Strapi v4's rate that is. "Entries cached": only the ids of a page are read; its entries come from earlier responses (${machineOf(found.run)}):`,
     table(head, rows),
+    ...(bare.length === 0
+      ? []
+      : [
+          `Bare node:http that sends the same bytes and headers from memory, in the same runs: ${bare.join('; ')}. So many responses one process can send here, with the clients on the same cores.`,
+        ]),
   ];
 };
 
@@ -170,13 +179,17 @@ const size = () => {
   ];
 };
 
-const memoryOf = (byThreads) => {
+const memoryOf = ({ floor, ...byThreads }) => {
   const { requests } = byThreads[1];
+  const both = ({ rssMb }) => `${rssMb[0]} and ${rssMb.at(-1)} MB`;
   const each = Object.entries(byThreads).map(
     ([threads, it]) =>
-      `${it.rssMb[0]} and ${it.rssMb.at(-1)} MB ${threads === 'default' ? 'by default' : `with ${threads} reading thread${threads === '1' ? '' : 's'}`}`,
+      `${both(it)} ${threads === 'default' ? 'by default' : `with ${threads} reading thread${threads === '1' ? '' : 's'}`}`,
   );
-  return `Memory on SQLite without caches, at the start and after ${requests.toLocaleString('en')} requests, a third for each of the three in the table of rates: ${each.join(', ')}.`;
+  const ofFloor = floor
+    ? ` A program that is written for these three requests, without threads (\`bench/floor.mjs\`): ${both(floor)}.`
+    : '';
+  return `Memory on SQLite without caches, at the start and after ${requests.toLocaleString('en')} requests, a third for each of the three in the table of rates: ${each.join(', ')}.${ofFloor}`;
 };
 
 const textOf = (parts) => parts.join('\n\n') || 'Nothing is recorded yet.';

@@ -18,10 +18,7 @@ const ofNode = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']
  * @returns {Promise<{ url: string, bytes: number, perCpuSecond: number, bare: number, ratio: number }[]>}
  */
 export const compareWithBare = async (side, urls, { dir, rounds = 7, seconds = 0.5, connections = 16 }) => {
-  const answers = Object.fromEntries(await Promise.all(urls.map(async (url) => [url, await fetchAnswer(side, url)])));
-  const file = path.join(dir, `bare-${process.pid}.json`);
-  fs.writeFileSync(file, JSON.stringify(answers));
-  const bare = await startScript('bare.mjs', [file], {});
+  const { bare, answers } = await startBare(side, urls, dir);
   const results = [];
   try {
     for (const url of urls) {
@@ -40,9 +37,19 @@ export const compareWithBare = async (side, urls, { dir, rounds = 7, seconds = 0
     }
   } finally {
     await bare.stop();
-    fs.rmSync(file);
   }
   return results;
+};
+
+/** Starts bare node:http with the answers of a side. @param dir for a temporary file. */
+export const startBare = async (side, urls, dir) => {
+  const answers = Object.fromEntries(await Promise.all(urls.map(async (url) => [url, await fetchAnswer(side, url)])));
+  const file = path.join(dir, `bare-${process.pid}.json`);
+  fs.writeFileSync(file, JSON.stringify(answers));
+  // it serves once it has read them
+  const bare = await startScript('bare.mjs', [file], {});
+  fs.rmSync(file);
+  return { bare, answers };
 };
 
 const fetchAnswer = async ({ port }, url) => {

@@ -1,17 +1,19 @@
 /**
  * What a server takes on SQLite with nothing kept, over the project and data of the recorded cases, by its number of threads:
- * CPU time of the start, resident memory at the start and under load, and whether the heap grows.
+ * CPU time of the start, resident memory at the start and under load, and whether the heap grows. Beside it the floor (floor.mjs),
+ * which has no threads: what Node.js itself takes to answer these requests.
  */
 import fs from 'node:fs';
 import path from 'node:path';
 import { runSlice } from './client.mjs';
 import { newTable, progress, say } from './print.mjs';
-import { makeProject, nothingKept, startDovetail } from './processes.mjs';
+import { makeProject, nothingKept, startDovetail, startScript } from './processes.mjs';
 import { recordedProject, recordedRequests } from './together.mjs';
 
 export const memoryName = 'memory';
 
 const starts = 5;
+const probe = ['--expose-gc', '--import', path.join(import.meta.dirname, 'heap-probe.mjs')];
 const requestsUsual = 10_000;
 const requestsSoak = 100_000;
 const looks = 10;
@@ -50,44 +52,46 @@ export const measureMemory = async ({ dir, options }) => {
       startCpuMs.push(side.startCpuMs);
       await side.stop();
     }
-    const probe = ['--expose-gc', '--import', path.join(import.meta.dirname, 'heap-probe.mjs')];
     const side = await startDovetail(dist, project, world, probe);
-    try {
-      const rssMb = [side.rssMb()];
-      const heapMb = [];
-      for (let look = 0; look < looks; look++) {
-        progress(`threads ${name}: ${(look * requests) / looks} requests`);
-        await runSlice({
-          port: side.port,
-          requestFor: (turn) => paths[turn % paths.length],
-          seconds: 0,
-          requests: requests / looks,
-          connections,
-        });
-        rssMb.push(side.rssMb());
-        if (look === 0 || look === looks - 1) heapMb.push(await heapOf(side, heapFile));
-      }
-      progress(null);
-      figures[name] = { startCpuMs: Math.min(...startCpuMs), requests, rssMb, peakMb: side.peakRssMb(), heapMb };
-    } finally {
-      await side.stop();
-    }
-    const { rssMb, peakMb, heapMb } = figures[name];
-    table.row([
-      name,
-      figures[name].startCpuMs.toFixed(0),
-      String(rssMb[0]),
-      String(rssMb[1]),
-      String(rssMb.at(-1)),
-      String(peakMb),
-      heapMb.map((it) => it.toFixed(1)).join(' '),
-    ]);
+    figures[name] = {
+      startCpuMs: Math.min(...startCpuMs),
+      ...(await load(side, name, paths, { requests, connections, heapFile })),
+    };
+    printRow(name, figures[name]);
   }
+  const floor = await startScript('floor.mjs', [recordedProject, file], world);
+  const floorPaths = recordedRequests.map((it) => it.floor);
+  figures.floor = await load(floor, 'floor', floorPaths, { requests, connections });
+  printRow('the floor', figures.floor);
   const cost = figures[2].rssMb.at(-1) - figures[1].rssMb.at(-1);
   say(
     `one more thread that reads: ${cost} MB; spare ones, which long reads start on a busy machine too, are in these figures`,
   );
   return figures;
+};
+
+/** Sends the requests, and stops the side. @param heapFile where its probe writes; without it the heap is not looked at. */
+const load = async (side, name, paths, { requests, connections, heapFile }) => {
+  try {
+    const rssMb = [side.rssMb()];
+    const heapMb = [];
+    for (let look = 0; look < looks; look++) {
+      progress(`${name}: ${(look * requests) / looks} requests`);
+      await runSlice({
+        port: side.port,
+        requestFor: (turn) => paths[turn % paths.length],
+        seconds: 0,
+        requests: requests / looks,
+        connections,
+      });
+      rssMb.push(side.rssMb());
+      if (heapFile && (look === 0 || look === looks - 1)) heapMb.push(await heapOf(side, heapFile));
+    }
+    progress(null);
+    return { requests, rssMb, peakMb: side.peakRssMb(), heapMb };
+  } finally {
+    await side.stop();
+  }
 };
 
 /** Megabytes of the main thread's heap that are alive. */
@@ -107,3 +111,14 @@ const table = newTable([
   ['peak', 8],
   ['heap alive, 10 % and end', 26],
 ]);
+
+const printRow = (name, { startCpuMs, rssMb, peakMb, heapMb }) =>
+  table.row([
+    name,
+    startCpuMs?.toFixed(0) ?? '',
+    String(rssMb[0]),
+    String(rssMb[1]),
+    String(rssMb.at(-1)),
+    String(peakMb),
+    heapMb.map((it) => it.toFixed(1)).join(' '),
+  ]);

@@ -1,12 +1,14 @@
 /**
  * Three requests over the project and data of the recorded cases, as a front end sends them: 16 at a time, in rates. Responses are made
  * anew with nothing kept (`anew`), made anew of kept entries after reading their ids (`entries`), and kept (`kept`). The floor
- * (floor.mjs) runs beside and stands for v4.
+ * (floor.mjs) runs beside and stands for v4, and bare node:http (bare.mjs), which sends the same bytes from memory, shows what one
+ * process can send here.
  */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import postgres from 'postgres';
+import { startBare } from './bare.mjs';
 import { measure } from './measure.mjs';
 import { newTable, say } from './print.mjs';
 import {
@@ -83,6 +85,9 @@ export const compareTogether = async ({ server, dir, options }) => {
         kept: await startDovetail(dist, projects.cached, world),
         floor: await startScript('floor.mjs', [recordedProject, floorFile], world),
       };
+      const paths = recordedRequests.map((it) => it.path);
+      const { bare } = await startBare(sides.kept, paths, dir);
+      const measuredSides = { ...sides, bare };
       say(
         `\n${name}, data of the recorded cases, ${connections} connections; multiples of v4: ${floorToV4} is the floor`,
       );
@@ -91,22 +96,24 @@ export const compareTogether = async ({ server, dir, options }) => {
       for (const request of recordedRequests) {
         await checkEqual(portsOf(sides), request);
         const urlFor = (_turn, side) => (side === 'floor' ? request.floor : request.path);
-        const measured = await measure(sides, { urlFor, rounds, seconds, connections });
+        const measured = await measure(measuredSides, { urlFor, rounds, seconds, connections });
         const times = (side) => (floorToV4 * measured[side].perSecond) / measured.floor.perSecond;
         figures[name][request.name] = {
           ...measured,
           anewToV4: times('anew'),
           entriesToV4: times('entries'),
           keptToV4: times('kept'),
+          bareToV4: times('bare'),
         };
         table.row([
           request.name,
-          ...['anew', 'entries', 'kept', 'floor'].map((side) => measured[side].perSecond.toFixed(0)),
+          ...['anew', 'entries', 'kept', 'bare', 'floor'].map((side) => measured[side].perSecond.toFixed(0)),
           times('anew').toFixed(0),
           times('entries').toFixed(0),
           `(${request.anew[name]})`,
           times('kept').toFixed(0),
           `(${request.kept})`,
+          times('bare').toFixed(0),
           String(request.v4),
         ]);
       }
@@ -123,12 +130,14 @@ const table = newTable([
   ['anew/s', 9],
   ['entries/s', 10],
   ['kept/s', 9],
+  ['bare/s', 9],
   ['floor/s', 9],
   ['anew', 8],
   ['entries', 8],
   ['goal', 7],
   ['kept', 8],
   ['goal', 8],
+  ['bare', 8],
   ['v4 then/s', 11],
 ]);
 
