@@ -443,6 +443,10 @@ describe('start', () => {
     const second = await start(0);
     expect(second.text).toContain('is also served by another process');
     await end(second);
+    fs.symlinkSync('data.db', path.join(dir, '.tmp/link.db'));
+    const linked = await start(0, { DATABASE_FILENAME: '.tmp/link.db' });
+    expect(linked.text).toContain('is also served by another process');
+    await end(linked);
     await end(first);
     const third = await start(0);
     expect(third.text).toContain('serving ');

@@ -33,8 +33,7 @@ export const restore = async (project: string, given: string, { force }: Restore
     );
   const fault = faultOfDatabase(file);
   if (fault !== null) throw new StartFault(`${file} cannot be restored: ${fault}`);
-  const named = databaseOf(dir, env);
-  const database = whereLinked(named);
+  const database = whereLinked(databaseOf(dir, env));
   if (database === source) throw new StartFault(`${file} is the database of the project already.`);
   const uploads = uploadsOf(dir);
   const hasUploads = fs.existsSync(uploadsBeside(file));
@@ -45,8 +44,7 @@ export const restore = async (project: string, given: string, { force }: Restore
     );
   makeFolder(path.dirname(database));
   const { claimFile } = await import('../../sql/sqlite/claim.js');
-  // as a server of this project does, which knows the database by the name of the link
-  const claim = claimFile(named);
+  const claim = claimFile(database);
   if (!claim) throw new StartFault(`${database} is being served. Stop the server first.`);
   const suffix = freeSuffix([database, uploads]);
   const owner = ownerOf(database);

@@ -7,10 +7,11 @@ export interface Claim {
 }
 
 /**
- * Claims the file until this process exits. The claim is an operating system lock on an empty file next to it, so it is
- * released even after a crash. Null if another process holds it.
+ * Claims the file, or what a link leads to, until this process exits. The claim is an operating system lock on an empty file
+ * next to it, so it is released even after a crash. Null if another process holds it.
  */
-export const claimFile = (file: string): Claim | null => claim(claimOf(file), 0);
+export const claimFile = (file: string): Claim | null =>
+  claim(claimOf(fs.existsSync(file) ? fs.realpathSync(file) : file), 0);
 
 const claim = (name: string, waitMsMax: number): Claim | null => {
   try {
