@@ -320,7 +320,7 @@ const checkPopulatable = (resolving: Resolving, owners: readonly Draft[], name: 
   if (name === 'id' || found.some((it) => it))
     leaveOut(resolving, issue('query.not-populatable', place.path, factsOf(name)), place.name);
   else {
-    const names = owners.flatMap((it) => visibleNames(resolving, it.type));
+    const names = [...new Set(owners.flatMap((it) => visibleNames(resolving, it.type)))];
     const isPopulatable = (it: string): boolean => owners.some(({ type }) => isNested(type.attributes.get(it)));
     const hint = hintAt(name, names, names.filter(isPopulatable));
     leaveOut(resolving, issue('query.unknown-name', place.path, { ...factsOf(hint.near), ...hint }), place.name);

@@ -240,6 +240,14 @@ describe.each(dialects)('polymorphic relations read on %s', (dialect) => {
     expect(await messageOf(world, 'GET', `shelfs?${query}`)).toContain(message);
   });
 
+  it('Q13: a name that none of the types has gets a list of theirs, each once', async () => {
+    const message = String(await messageOf(world, 'GET', 'shelfs?populate[things][populate]=xyzxyz'));
+    const [, listed = ''] = message.split('Expected one of ');
+    const names = listed.replace(/ and \d+ more$/, '').split(', ');
+    expect(names).toContain('author');
+    expect(names).toEqual([...new Set(names)]);
+  });
+
   it('RQ18: the statements depend on the types that are linked, not on the entries', async () => {
     const count = async (url: string): Promise<number> => {
       sent.length = 0;

@@ -120,6 +120,10 @@ describe.each(dialects)('zones on %s', (dialect) => {
       quote(2, 'under_%'),
     ]);
     expect(await zone('populate[body][on][blocks.related]=true')).toEqual([related]);
+    expect(await zone('populate[body][on][blocks.quote][sort]=id:desc')).toEqual([
+      quote(1, 'Light!'),
+      quote(2, 'under_%'),
+    ]);
   });
 
   it('Q7: a component gets only its own options', async () => {
