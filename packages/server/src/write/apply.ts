@@ -4,7 +4,8 @@
  * operations (`answer.ts`). Issues are thrown as `Refusal`.
  */
 import { type Issue, issue, never, Refusal, refuse, unwrap } from '../errors.js';
-import type { EntryType } from '../model/model.js';
+import type { EntryType, Model } from '../model/model.js';
+import { tablesOf } from '../model/storage.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { ConstraintFault, type Db } from '../sql/dialect.js';
 import { readPublishedAt } from './change.js';
@@ -28,6 +29,7 @@ import { type Ending, newSession, type Session, type WriteAction, writeActions }
 import { prepareUnread, prepareUpdate } from './update.js';
 import {
   acceptData,
+  chosenId,
   entryAfterHooks,
   findEntry,
   givenOf,
@@ -95,8 +97,10 @@ export const newWriter = (
       for (const key of write.byHooks.ahead.keys()) session.pendingParts.delete(key);
     };
     try {
-      const prepared = await refuseConflicts(type, () => prepareWrite(write));
-      return { ...prepared, run: () => refuseConflicts(type, prepared.run).finally(noLongerPending) };
+      const refusing = <T>(work: () => Promise<T>): Promise<T> =>
+        refuseConflicts(type, work, (fault) => chosenId(write) === null && isOfIds(fault, context.model));
+      const prepared = await refusing(() => prepareWrite(write));
+      return { ...prepared, run: () => refusing(prepared.run).finally(noLongerPending) };
     } catch (fault) {
       noLongerPending();
       throw fault;
@@ -148,14 +152,33 @@ const chosenTimes = (request: WriteRequest, now: () => number): SetTimes | null 
   return { createdAt, updatedAt: shown, ...request.times, shown };
 };
 
-/** Another program wrote first; our own writers wait for each other. @param type null if no longer known. */
-const refuseConflicts = async <T>(type: EntryType | null, work: () => Promise<T>): Promise<T> => {
+/**
+ * Another program wrote first; our own writers wait for each other.
+ * @param type null if no longer known. @param isOfSequence whether a conflict is one of ids that the database itself has given.
+ */
+const refuseConflicts = async <T>(
+  type: EntryType | null,
+  work: () => Promise<T>,
+  isOfSequence: (fault: ConstraintFault) => boolean = () => false,
+): Promise<T> => {
   try {
     return await work();
   } catch (fault) {
-    throw fault instanceof ConstraintFault ? new Refusal(constraintIssue(fault, type)) : fault;
+    if (!(fault instanceof ConstraintFault)) throw fault;
+    throw isOfSequence(fault) ? behindTable(fault) : new Refusal(constraintIssue(fault, type));
   }
 };
+
+/** As PostgreSQL names the constraint; SQLite never gives ids that are taken. */
+const isOfIds = ({ kind, names }: ConstraintFault, model: Model): boolean =>
+  kind === 'unique' && names.endsWith('_pkey') && tablesOf(model).some((it) => `${it.name}_pkey` === names);
+
+/** Of a sequence, as after an import: no client is to blame. */
+const behindTable = (fault: ConstraintFault): Error =>
+  new Error(
+    `${fault.names}: the next id is taken. The sequence of the table is behind it; dovetail adopt shows the statement that repairs it.`,
+    { cause: fault },
+  );
 
 const constraintIssue = (fault: ConstraintFault, type: EntryType | null): Issue => {
   const named = [...(type?.attributes.values() ?? [])].find(

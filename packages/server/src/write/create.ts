@@ -29,6 +29,7 @@ import {
   acceptData,
   changedCells,
   checkContext,
+  chosenId,
   creator,
   type Given,
   instant,
@@ -82,8 +83,7 @@ export const prepareCreate = async (
   const snapshot: Snapshot = { ...checked, parts: noParts, ahead: await checkAhead(change, held, write) };
   await checkShared(change, group, isDraft, (names) => acceptData(write, pick(data, names), group[0]!.id, false));
   if (sibling) await checkInherited(change, group[0]!.id, isDraft, checking);
-  const { newId: ofCode = null } = request.action === 'create' ? request : {};
-  const newId = write.byHooks.newId === undefined ? ofCode : write.byHooks.newId;
+  const newId = chosenId(write);
   const [reserved] = snapshot.newIds.get(type.uid) ?? [];
   const id = newId ?? reserved;
   if (id === undefined) throw bug('apply.id-not-reserved', { uid: type.uid });

@@ -105,6 +105,10 @@ export const leaveOutIgnored = ({ request, leftOut }: Write, data: Data, stored:
 export const isOfCode = ({ context: { gate }, byHooks: { haveRun } }: Write): boolean =>
   haveRun || gate.writesAll === true;
 
+/** The id that code has chosen for a new entry; null if the database gives it the next one. */
+export const chosenId = ({ request, byHooks: { newId } }: Write): number | null =>
+  newId !== undefined ? newId : request.action === 'create' ? (request.newId ?? null) : null;
+
 export const parseData = (
   write: Write,
   data: Data,

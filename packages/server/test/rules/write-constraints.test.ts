@@ -545,3 +545,20 @@ describe.each(dialects)('patterns on %s', (dialect) => {
     }
   });
 });
+
+describe('a sequence that is behind its table on postgres', () => {
+  const world = openedForTests(() =>
+    newSmallWorld('postgres', { types: { memo: { attributes: { text: { type: 'string' } } } } }),
+  );
+
+  it('BO8: is a fault of the database, which the log names with what repairs it, and stores nothing', async () => {
+    const send = (text: string) => world.send('POST', '/api/memos', { data: { text } });
+    expect([(await send('one')).status, (await send('two')).status]).toEqual([200, 200]);
+    const back = world.db.dialect.compile(sql`select setval('memos_id_seq', 1)`);
+    await world.db.write((tx) => tx.run(back));
+    const answer = await send('three');
+    expect([answer.status, answer.text]).toEqual([500, expect.not.stringContaining('unique')]);
+    expect(world.logged.at(-1)).toMatch(/memos_pkey: the next id is taken\. .* dovetail adopt shows/);
+    expect((await world.rows('memos')).map((it) => it['text'])).toEqual(['one', 'two']);
+  });
+});
