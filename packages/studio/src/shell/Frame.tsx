@@ -3,8 +3,9 @@ import { Alert } from '@mantine/core';
 import { useDocumentTitle, useNetwork } from '@mantine/hooks';
 import { IconWifiOff } from '@tabler/icons-react';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
-import { Suspense } from 'react';
+import { lazy, Suspense } from 'react';
 import { Waiting } from '../parts/Waiting.js';
+import { useAdministrator, useHasEnded } from '../server/queries.js';
 import { words } from '../words/index.js';
 import { AccountMenu } from './AccountMenu.js';
 import { AsMenu } from './AsMenu.js';
@@ -17,12 +18,16 @@ import { SchemeMenu } from './SchemeMenu.js';
 
 const texts = words.shell;
 
+const SignInAgain = lazy(async () => ({ default: (await import('../session/SignInAgain.js')).SignInAgain }));
+
 export const Frame = () => {
   const { pathname } = useLocation();
   const room = rooms.find((it) => pathname === `/${it}` || pathname.startsWith(`/${it}/`));
   const page = useOpenPage() ?? (room ? texts.rooms[room] : null);
   useDocumentTitle(page === null ? texts.name : texts.pageTitle(page));
   const { online } = useNetwork();
+  const who = useAdministrator();
+  const hasEnded = useHasEnded();
   return (
     <div className="frame">
       <a className="skip" href={`#${roomId}`}>
@@ -60,6 +65,11 @@ export const Frame = () => {
           <Outlet />
         </Suspense>
       </main>
+      {hasEnded && who !== null && (
+        <Suspense>
+          <SignInAgain email={who.email} />
+        </Suspense>
+      )}
     </div>
   );
 };

@@ -66,6 +66,13 @@ export const shell = {
     byLink: 'Or open the link that the server printed when it started.',
     without: 'Continue without an account',
   },
+  signInAgain: {
+    title: 'Your session has ended',
+    lead: 'Sign in again to go on. What you have written on this page is still there; what could not be sent can then be sent again.',
+    password: (email: string) => `Password of ${email}`,
+    action: 'Sign in',
+    leave: 'Leave without signing in',
+  },
   welcome: {
     title: 'Welcome',
     lead: 'Create the first administrator of this server.',
