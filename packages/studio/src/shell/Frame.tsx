@@ -3,9 +3,10 @@ import { Alert } from '@mantine/core';
 import { useDocumentTitle, useNetwork } from '@mantine/hooks';
 import { IconWifiOff } from '@tabler/icons-react';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import { Waiting } from '../parts/Waiting.js';
 import { useAdministrator, useHasEnded } from '../server/queries.js';
+import { SignInAgain } from '../session/SignInAgain.js';
 import { words } from '../words/index.js';
 import { AccountMenu } from './AccountMenu.js';
 import { AsMenu } from './AsMenu.js';
@@ -17,8 +18,6 @@ import { rooms } from './rooms.js';
 import { SchemeMenu } from './SchemeMenu.js';
 
 const texts = words.shell;
-
-const SignInAgain = lazy(async () => ({ default: (await import('../session/SignInAgain.js')).SignInAgain }));
 
 export const Frame = () => {
   const { pathname } = useLocation();
@@ -65,11 +64,7 @@ export const Frame = () => {
           <Outlet />
         </Suspense>
       </main>
-      {hasEnded && who !== null && (
-        <Suspense>
-          <SignInAgain email={who.email} />
-        </Suspense>
-      )}
+      {hasEnded && who !== null && <SignInAgain email={who.email} />}
     </div>
   );
 };
