@@ -139,6 +139,11 @@ describe('the command line', () => {
     expect(result).toMatchObject({ code: 1, out: '' });
     expect(result.said).toContain(`${path.join(fs.realpathSync(dir), 'empty')} is not a project: it has no src/api/`);
     expect(fs.readdirSync(path.join(dir, 'empty'))).toEqual([]);
+    // where Dovetail is installed, beside its projects
+    const manifest = '{ "dependencies": { "dovetail": "file:../dovetail-0.1.0.tgz" } }';
+    fs.writeFileSync(path.join(dir, 'empty/package.json'), manifest);
+    expect(await run(['start', '--project', 'empty'])).toMatchObject({ code: 1, said: result.said });
+    expect(fs.readdirSync(path.join(dir, 'empty'))).toEqual(['package.json']);
   });
 
   it('a port that is in use is named, with what to do', async () => {
