@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { entryName } from '../src/model/entry-name.js';
 import type { Model } from '../src/model/model.js';
 import { bodyOf, unsendable } from '../src/rooms/content/form/body.js';
-import { entryOf, newEntry } from '../src/rooms/content/form/entry.js';
+import { entryOf, isUnchanged, newEntry } from '../src/rooms/content/form/entry.js';
 import {
   bodyOfForm,
   changedNames,
@@ -468,5 +468,19 @@ describe('paths of lists', () => {
     expect(listPath(made, article, 'related')).toBe('related');
     expect(listPath(made, article, 'sections/sections.quote:3/lists')).toBe('sections/sections.quote/3/lists');
     expect(listPath(made, article, 'seo/shared.seo:5/links/shared.link:2/lists')).toBe('seo/5/links/2/lists');
+  });
+});
+
+describe('an entry as it was created', () => {
+  it('is one that nobody else has changed, nor anybody after a minute', () => {
+    const [ann, bo] = ['Ann', 'Bo'].map((name, i) => ({ id: i + 1, name }));
+    const created = { ...newEntry(article, 'en'), createdAt: '2026-01-31T12:00:00.000Z', createdBy: ann! };
+    const soon = '2026-01-31T12:00:59.000Z';
+    expect(isUnchanged({ ...created, updatedAt: soon, updatedBy: ann! })).toBe(true);
+    expect(isUnchanged({ ...created, updatedAt: '2026-01-31T12:01:00.000Z', updatedBy: ann! })).toBe(false);
+    expect(isUnchanged({ ...created, updatedAt: soon, updatedBy: bo! })).toBe(false);
+    // by a program, and then by an administrator
+    expect(isUnchanged({ ...created, createdBy: null, updatedAt: soon, updatedBy: ann! })).toBe(false);
+    expect(isUnchanged({ ...created, createdBy: null, updatedAt: soon, updatedBy: null })).toBe(true);
   });
 });

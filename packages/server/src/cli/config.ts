@@ -16,7 +16,7 @@ import { importModule } from '../handlers/modules.js';
 import { corsMethods, corsSeconds } from '../http/headers.js';
 import { limits } from '../limits.js';
 import { scalarTypeNames } from '../model/attributes.js';
-import { configNames } from '../model/project-folder.js';
+import { configNames, dependsOnStrapi } from '../model/project-folder.js';
 import type { Tls } from '../sql/postgres/address.js';
 import { describeConfigFaults } from './config-faults.js';
 import { StartFault } from './start-fault.js';
@@ -608,21 +608,6 @@ const completeConfig = (given: GivenConfig, projectDir: string): Config => ({
   ...given,
   api: { ...given.api, strict: given.api.strict ?? !dependsOnStrapi(projectDir) },
 });
-
-/** Front ends of v4 projects rely on its leniency (Q16). */
-export const dependsOnStrapi = (projectDir: string): boolean => {
-  const file = path.join(projectDir, 'package.json');
-  if (!fs.existsSync(file)) return false;
-  const name = '@strapi/strapi';
-  const schema = z.object({ dependencies: z.record(z.string(), z.unknown()).default({}) });
-  try {
-    const parsed = schema.safeParse(JSON.parse(fs.readFileSync(file, 'utf8')));
-    return parsed.success && Object.hasOwn(parsed.data.dependencies, name);
-  } catch {
-    // not ours to report
-    return false;
-  }
-};
 
 const readFile = async (file: string): Promise<unknown> => {
   const name = path.basename(file);

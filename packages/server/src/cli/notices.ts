@@ -1,9 +1,10 @@
 /** What a server says of its project before it serves: of code that does not run, and of what may surprise. */
 import { formatNote } from '../model/load.js';
+import { dependsOnStrapi } from '../model/project-folder.js';
 import type { Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { Claim } from '../sql/sqlite/claim.js';
-import { dependsOnStrapi, outsideVariables, uselessVariables } from './config.js';
+import { outsideVariables, uselessVariables } from './config.js';
 import type { Notices } from './log.js';
 import { countOf, type Project } from './project.js';
 import { hasStudio, takesStudioPath } from './site.js';

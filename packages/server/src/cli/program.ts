@@ -47,7 +47,7 @@ interface ProjectOption {
 /** v4 is started in the folder of its project, and code names files from there. */
 const entered = (project: string): string => {
   const dir = path.resolve(project);
-  if (fs.existsSync(dir)) process.chdir(dir);
+  if (fs.statSync(dir, { throwIfNoEntry: false })?.isDirectory()) process.chdir(dir);
   return dir;
 };
 

@@ -7,21 +7,13 @@ import { HandlerFault, type HandlersByType, loadHandlers, misnamedHandlers } fro
 import { withIndexes } from '../model/indexes.js';
 import { formatNote, loadModel, type SchemaNote } from '../model/load.js';
 import type { Model } from '../model/model.js';
-import { isProjectFolder } from '../model/project-folder.js';
+import { dependsOnStrapi, isProjectFolder } from '../model/project-folder.js';
 import { configuredPrefix, foreignTables, isOwn, tablesOf } from '../model/storage.js';
 import { etagsReady } from '../read/etag.js';
 import { type Db, type ReadableDb, readInside, type Tx } from '../sql/dialect.js';
 import { type Catalog, catalogProgram, diffTables, readCatalog, sameNames, type TableDiff } from '../sql/schema.js';
 import type { SqliteDb } from '../sql/sqlite/open.js';
-import {
-  type Config,
-  dependsOnStrapi,
-  type Environment,
-  outsideVariables,
-  postgresUrl,
-  readVariables,
-  tlsOf,
-} from './config.js';
+import { type Config, type Environment, outsideVariables, postgresUrl, readVariables, tlsOf } from './config.js';
 import { StartFault } from './start-fault.js';
 import { type CodeFile, findHandlers, needsCode } from './v4project/code.js';
 import { readSetup, type V4Side } from './v4project/config.js';

@@ -184,7 +184,7 @@ const requireStored = ({ survey, former, model, renames }: Work, moved: readonly
     const columns = [...(survey.catalog.tables.get(formerType.table)?.keys() ?? [])];
     const place = attribute.kind === 'scalar' ? `${formerType.table}.${attribute.column}` : attribute.path.table;
     throw new MigrationFault(
-      `${type}.${from} cannot become ${to}: the database has no ${place}${attribute.kind === 'scalar' ? orNearest(attribute.column, columns) : ''}. It was ${isDone(model, survey, type, to) ? 'renamed before, or ' : ''}never stored under this name.`,
+      `${type}.${from} cannot become ${to}: the database has no ${place}${(attribute.kind === 'scalar' && orNearest(attribute.column, columns)) || '.'} It was ${isDone(model, survey, type, to) ? 'renamed before, or ' : ''}never stored under this name.`,
     );
   }
 };

@@ -5,7 +5,20 @@ import path from 'node:path';
 /** Of which a project has one at most. */
 export const configNames = ['ts', 'mts', 'cts', 'js', 'mjs', 'cjs', 'json'].map((it) => `dovetail.config.${it}`);
 
-const signs = ['package.json', 'src', 'config', ...configNames];
+const signs = ['src', 'config', ...configNames];
 
 /** Whether it may be one, also without content types. Other folders must not get a database and secrets. */
-export const isProjectFolder = (dir: string): boolean => signs.some((it) => fs.existsSync(path.join(dir, it)));
+export const isProjectFolder = (dir: string): boolean =>
+  // any other package.json may be where Dovetail is installed, with projects in folders below
+  signs.some((it) => fs.existsSync(path.join(dir, it))) || dependsOnStrapi(dir);
+
+/** Whether it is one of v4. Front ends of these rely on its leniency (Q16). */
+export const dependsOnStrapi = (dir: string): boolean => {
+  try {
+    const manifest = JSON.parse(fs.readFileSync(path.join(dir, 'package.json'), 'utf8')) as { dependencies?: unknown };
+    return Object.hasOwn(Object(manifest.dependencies), '@strapi/strapi');
+  } catch {
+    // not there, or not ours to report
+    return false;
+  }
+};

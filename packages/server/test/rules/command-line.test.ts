@@ -139,6 +139,11 @@ describe('the command line', () => {
     expect(result).toMatchObject({ code: 1, out: '' });
     expect(result.said).toContain(`${path.join(fs.realpathSync(dir), 'empty')} is not a project: it has no src/api/`);
     expect(fs.readdirSync(path.join(dir, 'empty'))).toEqual([]);
+    // where Dovetail is installed, beside its projects
+    const manifest = '{ "dependencies": { "dovetail": "file:../dovetail-0.1.0.tgz" } }';
+    fs.writeFileSync(path.join(dir, 'empty/package.json'), manifest);
+    expect(await run(['start', '--project', 'empty'])).toMatchObject({ code: 1, said: result.said });
+    expect(fs.readdirSync(path.join(dir, 'empty'))).toEqual(['package.json']);
   });
 
   it('a port that is in use is named, with what to do', async () => {
@@ -206,6 +211,33 @@ describe('the command line', () => {
       expect(said).toMatch(/^The file system refuses a file or folder: \w+: .*'\/proc\/.*'\n$/);
       expect(code).toBe(1);
     }
+  });
+
+  it('a folder in the place of a file, a file in the place of a folder, and an empty name are named, with what to give', async () => {
+    makeProject();
+    expect((await run(['sync'])).code).toBe(0);
+    const isFolder = `${fs.realpathSync(dir)} is a folder. Name a file.\n`;
+    expect(await run(['types', '--out', 'src'])).toMatchObject({
+      code: 2,
+      said: '--out: src is a folder. Name a file in it, such as src/schema.ts.\n',
+    });
+    expect(await run(['import', '.'])).toMatchObject({ code: 1, said: '. is a folder. Name a file.\n' });
+    expect(await run(['restore', '.'])).toMatchObject({ code: 1, said: isFolder });
+    expect(await run(['adopt', '--urls', '.'])).toMatchObject({
+      code: 2,
+      said: '--urls: . is a folder. Name a file.\n',
+    });
+    const file = 'src/api/note/content-types/note/schema.json';
+    const noFolder = `There is no folder ${path.join(fs.realpathSync(dir), file)}.`;
+    for (const command of ['start', 'dev', 'check'])
+      expect(await run([command, '--project', file])).toMatchObject({
+        code: 1,
+        said: `${noFolder} Set the project folder with --project.\n`,
+      });
+    const adopted = await run(['adopt', file]);
+    expect(adopted.code).toBe(1);
+    expect(adopted.out).toContain('There is no folder ');
+    expect(await run(['token', 'create', '--type', 'read-only', '--name', ''])).toMatchObject({ code: 2, out: '' });
   });
 
   it('start stops in order as soon as it says that it serves, and whether or not its log is read', async () => {

@@ -3,6 +3,7 @@ import { Alert, Button, Code, List, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { DovetailError } from 'dovetail-client';
 import { words } from '../words/index.js';
+import { isNotLoaded } from './not-loaded.js';
 
 const { fault: texts } = words.shell;
 
@@ -10,6 +11,7 @@ const { fault: texts } = words.shell;
 export const isUnreachable = (fault: unknown): boolean => fault instanceof TypeError;
 
 const titleOf = (fault: unknown): string => {
+  if (isNotLoaded(fault)) return texts.notLoaded;
   if (isUnreachable(fault)) return texts.offline;
   return fault instanceof Error ? fault.message : texts.title;
 };
@@ -18,7 +20,11 @@ export const Fault = ({ fault, onRetry }: { readonly fault: unknown; readonly on
   const placed = placedFaults(faultsOf(fault), titleOf(fault));
   return (
     <Alert role="alert" color="red" variant="light" icon={<IconAlertTriangle />} title={titleOf(fault)}>
-      {isUnreachable(fault) && <Text size="sm">{texts.offlineHint}</Text>}
+      {isNotLoaded(fault) ? (
+        <Text size="sm">{texts.notLoadedHint}</Text>
+      ) : (
+        isUnreachable(fault) && <Text size="sm">{texts.offlineHint}</Text>
+      )}
       {fault instanceof DovetailError && fault.status === 401 && <Text size="sm">{texts.signedOut}</Text>}
       {fault instanceof DovetailError && fault.status === 403 && <Text size="sm">{texts.forbidden}</Text>}
       {placed.length > 0 && (
@@ -30,10 +36,17 @@ export const Fault = ({ fault, onRetry }: { readonly fault: unknown; readonly on
           ))}
         </List>
       )}
-      {onRetry && (
-        <Button mt="xs" size="xs" variant="default" onClick={onRetry}>
-          {texts.again}
+      {isNotLoaded(fault) ? (
+        // browsers keep that a script could not be loaded as long as the page is open
+        <Button mt="xs" size="xs" variant="default" onClick={() => location.reload()}>
+          {texts.reload}
         </Button>
+      ) : (
+        onRetry && (
+          <Button mt="xs" size="xs" variant="default" onClick={onRetry}>
+            {texts.again}
+          </Button>
+        )
       )}
     </Alert>
   );

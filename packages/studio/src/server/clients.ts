@@ -1,16 +1,16 @@
 /** Requests to the server: all of them go through here, as whoever is signed in. */
 import { type Client, createClient, type Id, type Schema, type Send, type WriteOptions } from 'dovetail-client';
-import { administrator, currentToken, refresh } from '../session/session.js';
+import { administrator, currentToken, hasEnded, refresh } from '../session/session.js';
 import { serverUrl } from './address.js';
 import { type As, asSelf, headersOf } from './as.js';
 
 /** A token that the server no longer takes (its keys changed, the clock went wrong) is replaced once. */
 const fetchAgain: typeof fetch = async (target, init) => {
   const response = await fetch(target, init);
-  if (response.status !== 401 || administrator() === null) return response;
+  if (response.status !== 401 || administrator() === null || hasEnded()) return response;
   await refresh();
   const token = await currentToken();
-  if (token === null) return response;
+  if (token === null || hasEnded()) return response;
   const headers = new Headers(init?.headers);
   headers.set('authorization', `Bearer ${token}`);
   return fetch(target, { ...init, headers });

@@ -2,7 +2,7 @@
 import { queryOptions, useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { useMemo, useSyncExternalStore } from 'react';
 import type { Model } from '../model/model.js';
-import { type Administrator, administrator, subscribe } from '../session/session.js';
+import { type Administrator, administrator, hasEnded, subscribe } from '../session/session.js';
 import { useAs } from '../shell/choices.js';
 import { type As, asSelf, keyOf } from './as.js';
 import { type ApiClient, getData, newApiClient, serverSend } from './clients.js';
@@ -10,6 +10,9 @@ import { queryClient } from './query-client.js';
 
 /** Who is signed in; null: nobody, which sees what the public role sees. */
 export const useAdministrator = (): Administrator | null => useSyncExternalStore(subscribe, administrator);
+
+/** Whether their session has ended, so that they have to sign in again. */
+export const useHasEnded = (): boolean => useSyncExternalStore(subscribe, hasEnded);
 
 const whose = (): number | 'public' => administrator()?.id ?? 'public';
 

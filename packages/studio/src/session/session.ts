@@ -20,21 +20,27 @@ interface Session {
 }
 
 let session: Session | null = null;
+/** Whether the server continues it no more. The page stays as it is, with what was written, until somebody signs in or leaves. */
+let isOver = false;
 const listeners = new Set<() => void>();
 
-/** Calls the listener when somebody else is signed in, or under another name. */
+/** Calls the listener when somebody else is signed in, or under another name, and when the session ends. */
 export const subscribe = (listener: () => void): (() => void) => {
   listeners.add(listener);
   return () => listeners.delete(listener);
 };
 
-/** The administrator who is signed in. */
+/** The administrator who is signed in, or was until the session ended. */
 export const administrator = (): Administrator | null => session?.user ?? null;
+
+/** Whether the session of `administrator` has ended. */
+export const hasEnded = (): boolean => isOver;
 
 const HINT = 'dovetail.signed-in';
 const become = (next: Session | null): void => {
-  const isAnother = JSON.stringify(session?.user) !== JSON.stringify(next?.user);
+  const isAnother = isOver || JSON.stringify(session?.user) !== JSON.stringify(next?.user);
   session = next;
+  isOver = false;
   try {
     if (next) localStorage.setItem(HINT, 'yes');
     else localStorage.removeItem(HINT);
@@ -94,12 +100,24 @@ export const signOut = async (): Promise<void> => {
 const alone = <T>(task: () => Promise<T>): Promise<T> =>
   navigator.locks ? navigator.locks.request('dovetail.refresh', task) : task();
 
+/** Whoever signs out in another tab is signed out here, too; otherwise they are asked to sign in again. */
+const end = (): void => {
+  if (session === null || !mayHaveCookie()) become(null);
+  else {
+    isOver = true;
+    for (const listener of listeners) listener();
+  }
+};
+
+/** Nobody is signed in any more, after the session has ended. */
+export const leave = (): void => become(null);
+
 let refreshing: Promise<void> | null = null;
-/** Gets a new token by the cookie; without a valid cookie nobody is signed in. */
+/** Gets a new token by the cookie; without a valid cookie the session has ended. */
 export const refresh = (): Promise<void> => {
   refreshing ??= alone(() => post('/refresh', {}))
     .then(become, (fault: unknown) => {
-      if (fault instanceof DovetailError && fault.status < 500) become(null);
+      if (fault instanceof DovetailError && fault.status < 500) end();
       else throw fault;
     })
     .finally(() => {
@@ -120,6 +138,6 @@ const EARLY_MS = 30_000;
 
 /** The token for a request that starts now; null if nobody is signed in. */
 export const currentToken = async (): Promise<string | null> => {
-  if (session && Date.parse(session.expiresAt) - Date.now() < EARLY_MS) await refresh();
+  if (session && !isOver && Date.parse(session.expiresAt) - Date.now() < EARLY_MS) await refresh();
   return session?.token ?? null;
 };

@@ -2,11 +2,12 @@
 import { Button, Text } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
+import { lazyDialog } from '../parts/lazy-part.js';
 import { Shortcut } from '../parts/Shortcut.js';
 import { words } from '../words/index.js';
 
-const Finder = lazy(async () => ({ default: (await import('./Finder.js')).Finder }));
+const Finder = lazyDialog('Finder', async () => (await import('./Finder.js')).Finder);
 const texts = words.shell.find;
 
 export const FindButton = () => {
@@ -30,11 +31,7 @@ export const FindButton = () => {
       >
         <span className="wide">{texts.label}</span>
       </Button>
-      {opened && (
-        <Suspense>
-          <Finder onClose={() => setOpened(false)} />
-        </Suspense>
-      )}
+      {opened && <Finder onClose={() => setOpened(false)} />}
     </>
   );
 };

@@ -5,6 +5,8 @@ import { IconWifiOff } from '@tabler/icons-react';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { Suspense } from 'react';
 import { Waiting } from '../parts/Waiting.js';
+import { useAdministrator, useHasEnded } from '../server/queries.js';
+import { SignInAgain } from '../session/SignInAgain.js';
 import { words } from '../words/index.js';
 import { AccountMenu } from './AccountMenu.js';
 import { AsMenu } from './AsMenu.js';
@@ -23,6 +25,8 @@ export const Frame = () => {
   const page = useOpenPage() ?? (room ? texts.rooms[room] : null);
   useDocumentTitle(page === null ? texts.name : texts.pageTitle(page));
   const { online } = useNetwork();
+  const who = useAdministrator();
+  const hasEnded = useHasEnded();
   return (
     <div className="frame">
       <a className="skip" href={`#${roomId}`}>
@@ -60,6 +64,7 @@ export const Frame = () => {
           <Outlet />
         </Suspense>
       </main>
+      {hasEnded && who !== null && <SignInAgain email={who.email} />}
     </div>
   );
 };

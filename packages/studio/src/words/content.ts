@@ -68,6 +68,7 @@ export const content = {
     refused: (count: number) => `${plural(count, 'entry', 'entries')} failed`,
     notAll: 'Your roles do not allow this for all of the selected entries.',
     notThis: (name: string) => `Your roles do not allow you to publish or delete ${name}`,
+    unreachable: 'the server is not responding. Check that it is running, then try again.',
     changed: 'someone else has changed it since this list was loaded. Review it first.',
     deleteTitle: (count: number) => `Delete ${plural(count, 'entry', 'entries')}?`,
     deleteText: 'They are deleted permanently, with their components. Related entries are kept.',

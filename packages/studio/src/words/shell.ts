@@ -48,7 +48,11 @@ export const shell = {
     title: 'Something went wrong',
     offline: 'The server is not responding.',
     offlineHint: 'Check that the server is running and that you are connected, then try again.',
+    notLoaded: 'This part of the Studio could not be loaded.',
+    notLoadedHint:
+      'The server is not responding, or has been updated. Check that it is running, then reload the page. Unsaved changes of entries are kept.',
     again: 'Try again',
+    reload: 'Reload the page',
     lost: 'Page not found',
     toStart: 'Go to the start page',
     signedOut: 'You are no longer signed in. Sign in, then try again.',
@@ -65,6 +69,13 @@ export const shell = {
     command: 'npx dovetail admin create',
     byLink: 'Or open the link that the server printed when it started.',
     without: 'Continue without an account',
+  },
+  signInAgain: {
+    title: 'Your session has ended',
+    lead: 'Sign in again to go on. What you have written on this page is still there; what could not be sent can then be sent again.',
+    password: (email: string) => `Password of ${email}`,
+    action: 'Sign in',
+    leave: 'Leave without signing in',
   },
   welcome: {
     title: 'Welcome',

@@ -138,6 +138,20 @@ describe.each(oneDialect)('lists on %s', (dialect) => {
     await bar.getByText('1 selected').waitFor();
   });
 
+  it('says what to do where the server does not answer, and what is chosen stays', async () => {
+    const id = await draft('unanswered');
+    const page = await studio.open('/content/articles?q=unanswered');
+    await page.getByRole('checkbox', { name: 'Select unanswered' }).check();
+    await page.route(`**/api/articles/${id}*`, (route) => route.abort());
+    const bar = page.getByRole('region', { name: 'Actions for the selected entries' });
+    await bar.getByRole('button', { name: 'Publish', exact: true }).click();
+    await bar.getByText('the server is not responding. Check that it is running, then try again.').waitFor();
+    await page.unroute(`**/api/articles/${id}*`);
+    await bar.getByRole('button', { name: 'Publish', exact: true }).click();
+    await bar.waitFor({ state: 'detached' });
+    expect(await published(id)).not.toBe(null);
+  });
+
   it('is used by keyboard, from a type to an entry', async () => {
     const page = await studio.open('/content');
     const link = page.getByRole('link', { name: 'Categories' });

@@ -226,6 +226,35 @@ describe.each(oneDialect)('saving on %s', (dialect) => {
     await accessible(page);
   });
 
+  it('a part of a page that cannot be loaded says so in its place, and what is written around it stays', async () => {
+    const page = await studio.open('/access/users');
+    await page.getByRole('button', { name: 'New user' }).click();
+    const user = page.getByRole('dialog', { name: 'New user' });
+    await user.getByLabel('Username').fill('edda');
+    await page.route('**/assets/Finder-*', (route) => route.abort());
+    await page.keyboard.press('Control+K');
+    const fault = page.getByRole('dialog', { name: 'Something went wrong' });
+    await fault.getByRole('alert').getByText('This part of the Studio could not be loaded.').waitFor();
+    await accessible(page);
+    await fault.getByRole('button', { name: 'Close' }).click();
+    await fault.waitFor({ state: 'detached' });
+    expect(await user.getByLabel('Username').inputValue()).toBe('edda');
+
+    const form = await studio.open('/content/authors/1');
+    await form.getByRole('textbox', { name: /^name/ }).fill('Not lost');
+    await form.route('**/assets/MediaPicker-*', (route) => route.abort());
+    await form.getByRole('button', { name: 'Replace portrait' }).click();
+    const refused = form.getByRole('dialog', { name: 'Something went wrong' });
+    await refused.getByRole('button', { name: 'Reload the page' }).waitFor();
+    await form.unroute('**/assets/MediaPicker-*');
+    form.on('dialog', (it) => void it.accept());
+    await refused.getByRole('button', { name: 'Reload the page' }).click();
+    await form.getByText('Your unsaved changes have been restored').waitFor();
+    expect(await form.getByRole('textbox', { name: /^name/ }).inputValue()).toBe('Not lost');
+    await form.getByRole('button', { name: 'Replace portrait' }).click();
+    await form.getByRole('dialog', { name: 'Choose a file' }).waitFor();
+  });
+
   it('whoever signs out is asked about unsaved work, and none of it is left to whoever comes next', async () => {
     const { open } = await studio.visitor();
     const page = await open('/content/authors/3');

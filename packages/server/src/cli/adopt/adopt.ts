@@ -24,6 +24,7 @@ import {
   tlsOf,
   withV4Settings,
 } from '../config.js';
+import { faultOfFile } from '../given-file.js';
 import { readStored, readUnlocalized, storedColumns } from '../layout.js';
 import { compareDatabase, hasDocuments } from '../project.js';
 import { describeUnfit } from '../secrets.js';
@@ -67,8 +68,8 @@ export interface AdoptOptions extends ConnectionFlags {
 
 /** Exit code 1 if something stands in the way of serving the project. */
 export const adopt = async (dir: string, options: AdoptOptions): Promise<void> => {
-  if (options.urls !== null && options.urls !== '-' && !fs.existsSync(options.urls))
-    throw new UsageFault(`--urls: there is no file ${options.urls}`);
+  const fault = options.urls === null || options.urls === '-' ? null : faultOfFile(options.urls);
+  if (fault !== null) throw new UsageFault(`--urls: ${fault}`);
   const report = await inspect(dir, options);
   process.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : printReport(report, process.stdout));
   if (!report.ok) process.exitCode = 1;

@@ -41,7 +41,7 @@ export const findProject = (given: string, environment: string): FoundProject =>
 };
 
 const obstacleOf = ({ dir, strapi, dependencies }: V4Project, hasManifest: boolean): Obstacle | null => {
-  if (!fs.existsSync(dir))
+  if (!fs.statSync(dir, { throwIfNoEntry: false })?.isDirectory())
     return { code: 'project.missing', message: `There is no folder ${dir}.`, cure: 'Give the folder of the project.' };
   // `latest` and `workspace:*` have none
   const [digits] = /\d+/.exec(strapi?.version ?? '') ?? [];

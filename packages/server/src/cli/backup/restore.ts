@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { makeFolder } from '../../folders.js';
+import { faultOfFile } from '../given-file.js';
 import { StartFault } from '../start-fault.js';
 import { readSetup } from '../v4project/config.js';
 import { freeSuffix, uploadsBeside } from './names.js';
@@ -24,7 +25,8 @@ export const restore = async (project: string, given: string, { force }: Restore
   const { copyBeside, DatabaseInUse, faultOfDatabase, journalOf, replaceDatabase } = await import(
     '../../sql/sqlite/backup.js'
   );
-  if (!fs.existsSync(file)) throw new StartFault(`There is no file ${file}.`);
+  const absent = faultOfFile(file);
+  if (absent !== null) throw new StartFault(absent);
   const source = whereLinked(file);
   const journal = journalOf(source);
   if (journal !== null)

@@ -32,6 +32,7 @@ export const createTokenCommand = async (options: TokenOptions): Promise<void> =
   if (!type) throw new UsageFault(`--type: expected ${tokenTypes.join(', ')}, not "${options.type}"`);
   const lifetimes = ['never', ...tokenLifetimes.map((days) => `${days}d`)];
   if (!lifetimes.includes(options.expires)) throw new UsageFault(`--expires: expected ${lifetimes.join(', ')}`);
+  if (options.name.trim() === '') throw new UsageFault('--name: a token needs a name, by which it is found again');
   if (type === 'custom' && options.allow.length === 0)
     throw new UsageFault('--type custom needs --allow, such as --allow api::article.article.find');
   if (type !== 'custom' && options.allow.length > 0)

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { typescriptOf } from '../../describe/typescript.js';
 import { makeFolder } from '../../folders.js';
 import { openProject } from '../project.js';
-import { StartFault } from '../start-fault.js';
+import { StartFault, UsageFault } from '../start-fault.js';
 
 /**
  * @param out the file to write; printed if it is null.
@@ -20,6 +20,8 @@ export const types = async (
     process.stdout.write(text);
     return;
   }
+  if (fs.statSync(out, { throwIfNoEntry: false })?.isDirectory())
+    throw new UsageFault(`--out: ${out} is a folder. Name a file in it, such as ${path.join(out, 'schema.ts')}.`);
   const current = fs.existsSync(out) ? fs.readFileSync(out, 'utf8') : null;
   if (check) {
     if (current !== text) throw new StartFault(`${out} is not what the model says: run dovetail types --out ${out}`);

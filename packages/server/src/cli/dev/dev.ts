@@ -24,7 +24,7 @@ import { type Batch, watchProject } from './watch.js';
 
 /** @returns whether the project is served; otherwise it will be once its files are mended. */
 export const dev = async (given: string): Promise<boolean> => {
-  if (!fs.existsSync(given))
+  if (!fs.statSync(given, { throwIfNoEntry: false })?.isDirectory())
     throw new StartFault(`There is no folder ${path.resolve(given)}. Set the project folder with --project.`);
   // modules are known by their real paths
   const dir = fs.realpathSync(given);

@@ -7,6 +7,7 @@ import { FILE_UID, USER_UID } from '../../model/model.js';
 import { ConstraintFault, type Db, type DbValue, type NewRow, type Tx } from '../../sql/dialect.js';
 import { savepoint } from '../../sql/savepoint.js';
 import { prepareData } from '../bootstrap.js';
+import { faultOfFile } from '../given-file.js';
 import { bringUp, storedProject } from '../layout.js';
 import { storeDefault } from '../locales.js';
 import { newProgress } from '../progress.js';
@@ -26,7 +27,8 @@ export interface ImportOptions {
 /** @param file `-` for standard input. */
 export const importContent = async (dir: string, file: string, { replace }: ImportOptions): Promise<void> => {
   const opened = await openProject(dir);
-  if (file !== '-' && !fs.existsSync(file)) throw new StartFault(`There is no file ${file}.`);
+  const absent = file === '-' ? null : faultOfFile(file);
+  if (absent !== null) throw new StartFault(absent);
   const lines = linesOf(file);
   const header = await firstLine(file, lines);
   const db = await openDatabase(opened);

@@ -1,8 +1,8 @@
 /** The configuration of a v4 project, `config/`, evaluated as v4 does. */
+import { dependsOnStrapi } from '../../model/project-folder.js';
 import type { OpenedCode } from '../../v4code/code.js';
 import {
   type Config,
-  dependsOnStrapi,
   type Environment,
   type FoundConfig,
   outsideVariables,

@@ -9,9 +9,10 @@ import {
   IconStrikethrough,
   IconUnderline,
 } from '@tabler/icons-react';
-import { type ComponentType, lazy, Suspense, useState } from 'react';
+import { type ComponentType, useState } from 'react';
 import { Editor, type Range } from 'slate';
 import { ReactEditor, useSlate } from 'slate-react';
+import { MediaPicker } from '../../../parts/media/LazyMediaPicker.js';
 import { words } from '../../../words/index.js';
 import {
   insertImage,
@@ -29,8 +30,6 @@ import {
 } from './block-edits.js';
 
 const texts = words.content.controls.blocks;
-
-const MediaPicker = lazy(async () => ({ default: (await import('../../../parts/media/MediaPicker.js')).MediaPicker }));
 
 const markIcons: Readonly<Record<Mark, ComponentType<{ size: number }>>> = {
   bold: IconBold,
@@ -137,17 +136,15 @@ export const BlocksToolbar = () => {
         )}
       </Modal>
       {isPicking && (
-        <Suspense>
-          <MediaPicker
-            opened
-            onClose={() => setPicking(false)}
-            multiple={false}
-            kinds={['image']}
-            onPick={([file]) => {
-              if (file) insertImage(editor, file);
-            }}
-          />
-        </Suspense>
+        <MediaPicker
+          opened
+          onClose={() => setPicking(false)}
+          multiple={false}
+          kinds={['image']}
+          onPick={([file]) => {
+            if (file) insertImage(editor, file);
+          }}
+        />
       )}
     </Group>
   );

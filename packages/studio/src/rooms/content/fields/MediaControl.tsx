@@ -3,7 +3,7 @@ import { rectSortingStrategy, useSortable } from '@dnd-kit/sortable';
 import { CSS } from '@dnd-kit/utilities';
 import { ActionIcon, Anchor, Button, FileButton, Group, Text, Tooltip } from '@mantine/core';
 import { IconChevronLeft, IconChevronRight, IconGripVertical, IconUpload, IconX } from '@tabler/icons-react';
-import { lazy, Suspense, useMemo, useRef, useState } from 'react';
+import { useMemo, useRef, useState } from 'react';
 import type { Attribute } from '../../../model/model.js';
 import { ByteSize, byteSize } from '../../../parts/ByteSize.js';
 import { useFocusNext } from '../../../parts/focus-next.js';
@@ -19,6 +19,7 @@ import {
   kindsAllowed,
   type MediaFile,
 } from '../../../parts/media/files.js';
+import { MediaPicker } from '../../../parts/media/LazyMediaPicker.js';
 import { useMediaRights, useUploads } from '../../../parts/media/library.js';
 import { Picture } from '../../../parts/media/Picture.js';
 import { UploadPanel } from '../../../parts/media/UploadPanel.js';
@@ -31,8 +32,6 @@ import styles from './fields.module.css';
 import { elementId } from './form-context.js';
 
 const texts = words.content.media;
-
-const MediaPicker = lazy(async () => ({ default: (await import('../../../parts/media/MediaPicker.js')).MediaPicker }));
 
 interface MediaControlProps {
   readonly attribute: Attribute;
@@ -172,16 +171,14 @@ export const MediaControl = ({ attribute, path, field: { files }, onChange, read
         </DropZone>
       </div>
       {isPicking && (
-        <Suspense>
-          <MediaPicker
-            opened
-            onClose={() => setPicking(false)}
-            multiple={multiple}
-            kinds={kinds}
-            chosen={files.map(({ id }) => id)}
-            onPick={add}
-          />
-        </Suspense>
+        <MediaPicker
+          opened
+          onClose={() => setPicking(false)}
+          multiple={multiple}
+          kinds={kinds}
+          chosen={files.map(({ id }) => id)}
+          onPick={add}
+        />
       )}
     </Framed>
   );

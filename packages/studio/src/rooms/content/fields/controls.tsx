@@ -13,7 +13,8 @@ import {
   TextInput,
   Tooltip,
 } from '@mantine/core';
-import { type ComponentType, lazy, Suspense, useState } from 'react';
+import { type ComponentType, useState } from 'react';
+import { lazyPart } from '../../../parts/lazy-part.js';
 import { words } from '../../../words/index.js';
 import type { FieldPath, Json, ScalarField } from '../form/fields.js';
 import { type ControlKind, controlKindOf } from './control-kinds.js';
@@ -289,9 +290,14 @@ const InstantControl = ({ attribute, path, field, onChange, readOnly, frame: giv
 
 // ---- loaded when a form has one
 
-const JsonControl = lazy(() => import('./JsonControl.js'));
-const MarkdownControl = lazy(() => import('./MarkdownControl.js'));
-const BlocksControl = lazy(() => import('./BlocksControl.js'));
+const waiting = <Skeleton height={120} />;
+const JsonControl = lazyPart('JsonControl', async () => (await import('./JsonControl.js')).default, waiting);
+const MarkdownControl = lazyPart(
+  'MarkdownControl',
+  async () => (await import('./MarkdownControl.js')).default,
+  waiting,
+);
+const BlocksControl = lazyPart('BlocksControl', async () => (await import('./BlocksControl.js')).default, waiting);
 
 const controls: Readonly<Record<ControlKind, ComponentType<ScalarProps>>> = {
   line: LineControl,
@@ -311,9 +317,5 @@ const controls: Readonly<Record<ControlKind, ComponentType<ScalarProps>>> = {
 
 export const ScalarControl = (props: ScalarProps) => {
   const Control = controls[controlKindOf(props.attribute)];
-  return (
-    <Suspense fallback={<Skeleton height={120} />}>
-      <Control {...props} />
-    </Suspense>
-  );
+  return <Control {...props} />;
 };

@@ -32,9 +32,12 @@ interface Localization {
   readonly publishedAt: string | null;
 }
 
-/** Whether it was not changed since it was created, as people see it: within a minute. */
-export const isUnchanged = ({ createdAt, updatedAt }: StoredEntry): boolean =>
-  createdAt !== null && updatedAt !== null && Math.abs(Date.parse(updatedAt) - Date.parse(createdAt)) < 60_000;
+/** Whether it was not changed since it was created, as people see it: within a minute, and by nobody else. */
+export const isUnchanged = ({ createdAt, updatedAt, createdBy, updatedBy }: StoredEntry): boolean =>
+  createdAt !== null &&
+  updatedAt !== null &&
+  Math.abs(Date.parse(updatedAt) - Date.parse(createdAt)) < 60_000 &&
+  createdBy?.id === updatedBy?.id;
 
 export const newEntry = (type: Type, locale: string | null): StoredEntry => ({
   id: null,

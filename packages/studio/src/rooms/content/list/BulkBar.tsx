@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from 'react';
 import { entryName } from '../../../model/entry-name.js';
 import type { Type } from '../../../model/model.js';
 import { Confirm, type Question } from '../../../parts/Confirm.js';
+import { isUnreachable } from '../../../parts/Fault.js';
 import { MayButton } from '../../../parts/MayButton.js';
 import { type Me, useClient, useMe, useModel } from '../../../server/queries.js';
 import { readAgain } from '../../../server/query-client.js';
@@ -167,6 +168,7 @@ export const BulkBar = ({
 };
 
 const messageOf = (fault: unknown): string => {
+  if (isUnreachable(fault)) return texts.unreachable;
   if (fault instanceof DovetailError && fault.faults.length > 0)
     return fault.faults
       .map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))

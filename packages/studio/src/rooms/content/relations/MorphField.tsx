@@ -3,12 +3,13 @@ import { useSortable, verticalListSortingStrategy } from '@dnd-kit/sortable';
 import { CSS } from '@dnd-kit/utilities';
 import { ActionIcon, Button, Group, Select, Stack, Text, VisuallyHidden } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconExternalLink, IconGripVertical, IconX } from '@tabler/icons-react';
-import { lazy, Suspense, useId, useMemo, useState } from 'react';
+import { useId, useMemo, useState } from 'react';
 import { typeName } from '../../../model/entry-name.js';
 import { contentTypes, FILE_UID, type Model, type Type, typeOf, USER_UID } from '../../../model/model.js';
 import { useFocusNext } from '../../../parts/focus-next.js';
 import { IconButton } from '../../../parts/IconButton.js';
 import type { MediaFile } from '../../../parts/media/files.js';
+import { MediaPicker } from '../../../parts/media/LazyMediaPicker.js';
 import { useMediaRights } from '../../../parts/media/library.js';
 import { useModel } from '../../../server/queries.js';
 import { words } from '../../../words/index.js';
@@ -24,8 +25,6 @@ import { titleOf } from './source.js';
 import { useUnseen } from './unseen.js';
 
 const texts = words.relations;
-
-const MediaPicker = lazy(async () => ({ default: (await import('../../../parts/media/MediaPicker.js')).MediaPicker }));
 
 const keyOf = ({ type, id }: RelatedRow): string => `${type}:${id}`;
 
@@ -165,15 +164,13 @@ export const MorphField = ({
         </Group>
       )}
       {isPicking && (
-        <Suspense>
-          <MediaPicker
-            opened
-            onClose={() => setPicking(false)}
-            multiple={isList}
-            chosen={rows.flatMap(({ type, id }) => (type === FILE_UID ? [id] : []))}
-            onPick={addFiles}
-          />
-        </Suspense>
+        <MediaPicker
+          opened
+          onClose={() => setPicking(false)}
+          multiple={isList}
+          chosen={rows.flatMap(({ type, id }) => (type === FILE_UID ? [id] : []))}
+          onPick={addFiles}
+        />
       )}
     </Stack>
   );
