@@ -127,12 +127,18 @@ const refuseUnfit = (unfit: readonly UnfitSecret[]): void => {
   );
 };
 
-/** Appends to the file, whose last line may lack a line break. A new file is readable only by its owner. */
+/**
+ * Appends to the file, whose last line may lack a line break. A new file is readable only by its owner. Of lines that do not fit on
+ * the disk nothing stays: the next start would take half a secret for a whole one.
+ */
 const append = (file: string, lines: string): void => {
-  const before = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '';
+  const before = fs.existsSync(file) ? fs.readFileSync(file) : Buffer.alloc(0);
+  const isEnded = before.length === 0 || before.at(-1) === 0x0a;
   try {
-    fs.appendFileSync(file, `${before === '' || before.endsWith('\n') ? '' : '\n'}${lines}`, { mode: 0o600 });
+    fs.appendFileSync(file, `${isEnded ? '' : '\n'}${lines}`, { mode: 0o600 });
   } catch (fault) {
+    const after = fs.statSync(file, { throwIfNoEntry: false });
+    if (after && after.size > before.length) fs.truncateSync(file, before.length);
     throw new StartFault(
       `${file} cannot be written: ${(fault as Error).message}\nSet ${enumerated(secretNames)} in the environment.`,
     );
