@@ -104,8 +104,9 @@ const writeMissing = async (
     const written: Readonly<Partial<Record<Name, string>>> = definedIn(variablesInFile(projectDir, outside));
     const made = missing.filter((it) => written[it] === undefined).map((name) => [name, newSecret()] as const);
     if (made.length === 0) return written;
-    append(file, made.map(([name, secret]) => `${name}=${secret}\n`).join(''));
+    // first, because a start that finds secrets does not come here
     ignoreFiles(projectDir);
+    append(file, made.map(([name, secret]) => `${name}=${secret}\n`).join(''));
     say(`secrets: generated ${enumerated(made.map(([name]) => name))} in ${file}`);
     return { ...written, ...Object.fromEntries(made) };
   });
@@ -151,5 +152,12 @@ const ignored = '.env\n.tmp/\nnode_modules/\nbackup-*.db*\nbackup-*.dump\n*.befo
 /** Keeps the secrets, database and backups of a new project out of git. An existing `.gitignore` is left as it is. */
 const ignoreFiles = (projectDir: string): void => {
   const file = path.join(projectDir, '.gitignore');
-  if (!fs.existsSync(file)) fs.writeFileSync(file, ignored);
+  if (fs.existsSync(file)) return;
+  try {
+    fs.writeFileSync(file, ignored);
+  } catch (fault) {
+    // half of it would be left as it is by the next start
+    fs.rmSync(file, { force: true });
+    throw fault;
+  }
 };

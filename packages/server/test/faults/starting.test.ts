@@ -89,6 +89,7 @@ describe('first starts of a project at the same time', () => {
       // 20 bytes more fit into its block
       const before = `#${'x'.repeat(4096 - 22)}\n`;
       fs.writeFileSync(file, before);
+      fs.writeFileSync(path.join(disk.dir, '.gitignore'), '.env\n');
       disk.fill();
       const { code, said } = await run(['start', '--project', disk.dir], {
         JWT_SECRET: '',
@@ -97,6 +98,19 @@ describe('first starts of a project at the same time', () => {
       });
       expect([code, said]).toEqual([1, expect.stringContaining(`${file} cannot be written: ENOSPC`)]);
       expect(fs.readFileSync(file, 'utf8')).toBe(before);
+    }));
+
+  it('ST12: a disk that is full leaves no secrets without a .gitignore, and no empty one, with which they would get into git', () =>
+    withSmallDisk(1, async (disk) => {
+      writeSmall(disk.dir, { types: { note: { attributes: { title: { type: 'string' } } } } });
+      // the secrets fit into its block
+      fs.writeFileSync(path.join(disk.dir, '.env'), '# ours\n');
+      disk.fill();
+      const none = { JWT_SECRET: '', API_TOKEN_SALT: '', ADMIN_JWT_SECRET: '' };
+      const { code, said } = await run(['start', '--project', disk.dir], none);
+      expect([code, said]).toEqual([1, expect.stringContaining('The disk is full: ENOSPC')]);
+      expect(fs.existsSync(path.join(disk.dir, '.gitignore'))).toBe(false);
+      expect(fs.readFileSync(path.join(disk.dir, '.env'), 'utf8')).toBe('# ours\n');
     }));
 });
 
