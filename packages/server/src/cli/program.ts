@@ -16,7 +16,7 @@ import type { Compiled } from './compiled.js';
 import type { Choices } from './init/template.js';
 import { refusalMessage } from './refusal.js';
 import { boundGrowth } from './runtime.js';
-import { StartFault, UsageFault } from './start-fault.js';
+import { isDiskFull, StartFault, UsageFault } from './start-fault.js';
 
 const { version } = createRequire(import.meta.url)('dovetail/package.json') as { readonly version: string };
 
@@ -491,7 +491,7 @@ const fail = (fault: unknown): void => {
     process.channel?.unref();
     // and so would what the code of the project has begun, such as a timer
     if (isServing) process.exit();
-  } else if (diskFull.has((fault as NodeJS.ErrnoException).code)) {
+  } else if (isDiskFull(fault)) {
     process.stderr.write(`The disk is full: ${(fault as Error).message}\nFree some space and run the command again.\n`);
     process.exit(1);
   } else if (isRefusedPlace(fault as NodeJS.ErrnoException)) {
@@ -500,8 +500,7 @@ const fail = (fault: unknown): void => {
   } else throw fault;
 };
 
-/** Codes of the system and of SQLite. */
-const diskFull: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);
+/** Codes of the system. */
 const refusedPlace: ReadonlySet<string | undefined> = new Set([
   'EACCES',
   'EPERM',

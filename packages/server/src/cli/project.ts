@@ -14,7 +14,7 @@ import { type Db, type ReadableDb, readInside, type Tx } from '../sql/dialect.js
 import { type Catalog, catalogProgram, diffTables, readCatalog, sameNames, type TableDiff } from '../sql/schema.js';
 import type { SqliteDb } from '../sql/sqlite/open.js';
 import { type Config, type Environment, outsideVariables, postgresUrl, readVariables, tlsOf } from './config.js';
-import { StartFault } from './start-fault.js';
+import { isDiskFull, StartFault } from './start-fault.js';
 import { type CodeFile, findHandlers, needsCode } from './v4project/code.js';
 import { readSetup, type V4Side } from './v4project/config.js';
 import { MOVE_DATABASE } from './v4project/database.js';
@@ -146,7 +146,8 @@ export const openDatabase = async (
       return await openSqlite(file, { readOnly, onUnavailable });
     } catch (fault) {
       if (fault instanceof Refusal) throw fault;
-      throw new StartFault(`SQLite cannot open ${file}: ${(fault as Error).message}\nCheck DATABASE_FILENAME.`);
+      const cure = isDiskFull(fault) ? 'Free some space on its disk.' : 'Check DATABASE_FILENAME.';
+      throw new StartFault(`SQLite cannot open ${file}: ${(fault as Error).message}\n${cure}`);
     }
   }
   const { openPostgres } = await import('../sql/postgres/open.js');

@@ -104,8 +104,9 @@ const writeMissing = async (
     const written: Readonly<Partial<Record<Name, string>>> = definedIn(variablesInFile(projectDir, outside));
     const made = missing.filter((it) => written[it] === undefined).map((name) => [name, newSecret()] as const);
     if (made.length === 0) return written;
-    append(file, made.map(([name, secret]) => `${name}=${secret}\n`).join(''));
+    // first, because a start that finds secrets does not come here
     ignoreFiles(projectDir);
+    append(file, made.map(([name, secret]) => `${name}=${secret}\n`).join(''));
     say(`secrets: generated ${enumerated(made.map(([name]) => name))} in ${file}`);
     return { ...written, ...Object.fromEntries(made) };
   });
@@ -127,12 +128,18 @@ const refuseUnfit = (unfit: readonly UnfitSecret[]): void => {
   );
 };
 
-/** Appends to the file, whose last line may lack a line break. A new file is readable only by its owner. */
+/**
+ * Appends to the file, whose last line may lack a line break. A new file is readable only by its owner. Of lines that do not fit on
+ * the disk nothing stays: the next start would take half a secret for a whole one.
+ */
 const append = (file: string, lines: string): void => {
-  const before = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '';
+  const before = fs.existsSync(file) ? fs.readFileSync(file) : Buffer.alloc(0);
+  const isEnded = before.length === 0 || before.at(-1) === 0x0a;
   try {
-    fs.appendFileSync(file, `${before === '' || before.endsWith('\n') ? '' : '\n'}${lines}`, { mode: 0o600 });
+    fs.appendFileSync(file, `${isEnded ? '' : '\n'}${lines}`, { mode: 0o600 });
   } catch (fault) {
+    const after = fs.statSync(file, { throwIfNoEntry: false });
+    if (after && after.size > before.length) fs.truncateSync(file, before.length);
     throw new StartFault(
       `${file} cannot be written: ${(fault as Error).message}\nSet ${enumerated(secretNames)} in the environment.`,
     );
@@ -145,5 +152,12 @@ const ignored = '.env\n.tmp/\nnode_modules/\nbackup-*.db*\nbackup-*.dump\n*.befo
 /** Keeps the secrets, database and backups of a new project out of git. An existing `.gitignore` is left as it is. */
 const ignoreFiles = (projectDir: string): void => {
   const file = path.join(projectDir, '.gitignore');
-  if (!fs.existsSync(file)) fs.writeFileSync(file, ignored);
+  if (fs.existsSync(file)) return;
+  try {
+    fs.writeFileSync(file, ignored);
+  } catch (fault) {
+    // half of it would be left as it is by the next start
+    fs.rmSync(file, { force: true });
+    throw fault;
+  }
 };

@@ -17,3 +17,8 @@ export class StartFault extends Error {
 
 /** An option of the command line that cannot be used. */
 export class UsageFault extends StartFault {}
+
+/** Codes of the system and of SQLite. */
+const diskFull: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);
+
+export const isDiskFull = (fault: unknown): boolean => diskFull.has((fault as NodeJS.ErrnoException).code);

@@ -58,8 +58,12 @@ export const start = async (dir: string): Promise<void> => {
   const secrets = await readSecrets(project.dir, project.env, (text) => logger.info(text), {
     withAdmins: hasStudio(project),
   });
+  let isPrepared = false;
   const db = await openDatabase(project, {
-    onUnavailable: (fault) => logger.warn(`database: requests are answered 503: ${fault.message}`),
+    onUnavailable: (fault) => {
+      // before, the start itself fails, and says why
+      if (isPrepared) logger.warn(`database: requests are answered 503: ${fault.message}`);
+    },
   });
   // what `bootstrap` waits for may keep no process alive, which would end without a word
   const alive = setInterval(() => undefined, 60_000);
@@ -67,6 +71,7 @@ export const start = async (dir: string): Promise<void> => {
     const stored = isPreparing ? await storedProject(project, db) : await requireStarted(project, db);
     const bound = await bindCode(stored, loaded, { secrets, db, logger, worker });
     const isNew = isPreparing && (await prepare(project, db, logger, bound.code));
+    isPrepared = true;
     await serve(bound, { secrets, db, logger, worker, isNew });
   } catch (fault) {
     // open connections would keep the process alive

@@ -2,8 +2,7 @@
  * A worker of `start --workers`, as it sees its supervisor: what it is told when it is started, and the messages between
  * the two.
  */
-import type { AttemptCount, CountAttempt } from '../http/attempts.js';
-import { newAttemptCounts } from './attempt-counts.js';
+import { type AttemptCount, type CountAttempt, newAttemptCounts } from '../http/attempt-counts.js';
 
 /**
  * What a worker does before it serves. `prepare`: everything that a single process does. `recover`: settles the uploads that a killed

@@ -3,6 +3,7 @@ import crypto from 'node:crypto';
 import rateLimit, { type FastifyRateLimitStore, normalizeIP } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../limits.js';
+import { type CountAttempt, newAttemptCounts } from './attempt-counts.js';
 
 /** Who tries what. */
 export interface Attempting {
@@ -22,16 +23,6 @@ export type Attempts = (attempting: Attempting) => Promise<boolean>;
 /** What the counters read their keys from. */
 type Counted = Pick<Attempting, 'ip' | 'endpoint' | 'account'>;
 
-/** Counts one attempt under a key, and returns how many there were in the window that the first of them opened. */
-export type CountAttempt = (key: string, windowMs: number) => Promise<AttemptCount>;
-
-export interface AttemptCount {
-  /** This attempt included. */
-  readonly count: number;
-  /** Milliseconds until the window ends. */
-  readonly msLeft: number;
-}
-
 export interface AttemptBounds {
   /** Attempts per address, account and endpoint; 0 disables counting. */
   readonly attemptsMax: number;
@@ -40,23 +31,22 @@ export interface AttemptBounds {
 }
 
 /**
- * @param countAttempt where attempts are counted if not in this process.
+ * @param countAttempt where attempts are counted if not in this process. The plugin itself would count by a clock that may be set back.
  */
 export const newAttempts = async (
   app: FastifyInstance,
   { attemptsMax: max, attemptsMs = limits.attemptsMs }: AttemptBounds,
-  countAttempt?: CountAttempt,
+  countAttempt: CountAttempt = newAttemptCounts(),
 ): Promise<Attempts> => {
   if (max === 0) return async () => true;
-  await app.register(rateLimit, { global: false, ...(countAttempt ? { store: storeOf(countAttempt) } : {}) });
+  await app.register(rateLimit, { global: false, store: storeOf(countAttempt) });
   const counter = (attemptsMax: number, timeWindow: number, keyOf: (counted: Counted) => string) => {
     // the plugin only hands on what it is given
     const keyGenerator = (given: FastifyRequest): string => keyOf(given as unknown as Counted);
-    const options = { max: attemptsMax, timeWindow, cache: limits.attemptCountersMax, keyGenerator };
-    const count = app.createRateLimit(options);
+    const count = app.createRateLimit({ max: attemptsMax, timeWindow, keyGenerator });
     return (counted: Counted) => count(counted as unknown as FastifyRequest);
   };
-  // the keys begin with the name of the counter, because a store may keep all of them together
+  // the keys begin with the name of the counter, because the store keeps all of them together
   const ofAddress = counter(Math.max(limits.attemptsOfAddressMax, max), limits.attemptsMs, ({ ip }) => `address ${ip}`);
   const ofBoth = counter(max, attemptsMs, ({ ip, endpoint, account }) => ['both', ip, endpoint, account].join(' '));
   const forAccount = counter(

@@ -77,7 +77,7 @@ export const processImage = async (
     try {
       return await convert({ path: file, bytes, width, height }, known, pages > 1, settings, open);
     } catch (fault) {
-      throw await refusalOf(fault, path.dirname(file));
+      throw await encodingFault(fault, path.dirname(file));
     }
   });
 };
@@ -112,10 +112,15 @@ const convert = async (
 const encoded = (image: Sharp, format: Exclude<RasterFormat, 'gif'>, { sizeOptimization }: ImageSettings): Sharp =>
   image.toFormat(format, { quality: sizeOptimization ? 80 : 100 });
 
-const refusalOf = async (fault: unknown, dir: string): Promise<unknown> => {
+/** The encoder does not say whether it was the image or the disk. */
+const encodingFault = async (fault: unknown, dir: string): Promise<unknown> => {
   if (fault instanceof Refusal) return fault;
-  const { bavail, bsize } = await fs.statfs(dir);
-  return new Refusal(issue(bavail * bsize < SPACE_MIN ? 'media.disk-full' : 'media.not-an-image', []));
+  const { bavail, bsize, files, ffree } = await fs.statfs(dir);
+  // some file systems do not count files
+  const isFull = bavail * bsize < SPACE_MIN || (files > 0 && ffree === 0);
+  return isFull
+    ? Object.assign(new Error('the disk is full', { cause: fault }), { code: 'ENOSPC', syscall: 'write' })
+    : new Refusal(issue('media.not-an-image', []));
 };
 
 /** Free bytes of a disk below which a failure of the encoder is taken to be its fault. */

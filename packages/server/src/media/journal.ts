@@ -8,6 +8,7 @@ import fs from 'node:fs/promises';
 import path from 'node:path';
 import { never } from '../errors.js';
 import { claimFile, claimOf } from '../sql/sqlite/claim.js';
+import type { OnDisk } from './receive.js';
 import type { StagedObject, Store } from './store.js';
 
 /** A change of the store that belongs to a change of rows. */
@@ -72,11 +73,13 @@ export interface JournalDeps {
   readonly root: string;
   readonly store: Store;
   readonly fateOf: (row: RowChange) => Promise<Fate>;
+  /** Runs what is done on the disk before rows are changed. */
+  readonly onDisk: OnDisk;
   /** Called with background errors. */
   readonly onFault: (fault: unknown) => void;
 }
 
-export const newJournal = ({ root, store, fateOf, onFault }: JournalDeps): Journal => {
+export const newJournal = ({ root, store, fateOf, onDisk, onFault }: JournalDeps): Journal => {
   let own: Promise<string> | null = null;
   /** The folder of this process. It exists only while it is claimed, so nobody takes it for that of a dead one. */
   const open = (): Promise<string> => {
@@ -85,7 +88,8 @@ export const newJournal = ({ root, store, fateOf, onFault }: JournalDeps): Journ
       own = null;
       throw fault;
     });
-    return own;
+    const opened = own;
+    return onDisk(() => opened);
   };
 
   const complete = async (file: string, { obsolete, saved }: StoreChange): Promise<void> => {
@@ -143,9 +147,8 @@ export const newJournal = ({ root, store, fateOf, onFault }: JournalDeps): Journ
       const file = path.join(await open(), `${crypto.randomUUID()}.json`);
       let recorded: StoreChange | null = null;
       const record: Recorder = async (change) => {
-        // as a whole, since it may replace one after which the store was changed
-        await fs.writeFile(`${file}.part`, JSON.stringify({ provider: store.provider, ...change }), { flush: true });
-        await fs.rename(`${file}.part`, file);
+        const text = JSON.stringify({ provider: store.provider, ...change });
+        await onDisk(() => writeWhole(file, text));
         recorded = change;
       };
       /** If this fails, the record remains for the next start. */
@@ -185,6 +188,18 @@ export const newJournal = ({ root, store, fateOf, onFault }: JournalDeps): Journ
       }
     },
   };
+};
+
+/** As a whole, since it may replace a record after which the store was changed. */
+const writeWhole = async (file: string, text: string): Promise<void> => {
+  const part = `${file}.part`;
+  try {
+    await fs.writeFile(part, text, { flush: true });
+    await fs.rename(part, file);
+  } catch (fault) {
+    await fs.rm(part, { force: true });
+    throw fault;
+  }
 };
 
 const openFolder = async (root: string): Promise<string> => {

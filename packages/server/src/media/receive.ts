@@ -64,6 +64,9 @@ export interface FormBounds {
   readonly stalledMsMax: number;
 }
 
+/** Runs work with local files. Its failures are logged, and thrown as a `Refusal` (`stagingFault`). */
+export type OnDisk = <T>(work: () => Promise<T>) => Promise<T>;
+
 /**
  * Runs the work with a received form and removes the files, whatever happens. Throws `Refusal` for a form that is
  * malformed, too large or too slow.
@@ -73,12 +76,12 @@ export const withForm = async <T>(
   incoming: IncomingForm,
   dir: string,
   bounds: FormBounds,
+  onDisk: OnDisk,
   work: (form: Form) => Promise<T>,
 ): Promise<T> => {
   if (incoming.received) return work(incoming.received);
-  await fs.mkdir(dir, { recursive: true });
   try {
-    return await work(await receive(incoming, dir, bounds));
+    return await work(await onDisk(() => receive(incoming, dir, bounds)));
   } finally {
     await fs.rm(dir, { recursive: true, force: true });
   }
@@ -91,22 +94,25 @@ export const withForm = async <T>(
 export const withCopies = async <T>(
   files: readonly Received[],
   dir: string,
+  onDisk: OnDisk,
   work: (copies: readonly Received[]) => Promise<T>,
 ): Promise<T> => {
-  await fs.mkdir(dir, { recursive: true });
   try {
-    const copies: Received[] = [];
-    for (const [i, file] of files.entries()) {
-      const copy = path.join(dir, String(i));
-      await fs.copyFile(file.path, copy, fs.constants.COPYFILE_FICLONE);
-      copies.push({ ...file, path: copy });
-    }
-    return await work(copies);
-  } catch (fault) {
-    throw stagingFault(fault);
+    return await work(await onDisk(() => copiesIn(dir, files)));
   } finally {
     await fs.rm(dir, { recursive: true, force: true });
   }
+};
+
+const copiesIn = async (dir: string, files: readonly Received[]): Promise<readonly Received[]> => {
+  await fs.mkdir(dir, { recursive: true });
+  const copies: Received[] = [];
+  for (const [i, file] of files.entries()) {
+    const copy = path.join(dir, String(i));
+    await fs.copyFile(file.path, copy, fs.constants.COPYFILE_FICLONE);
+    copies.push({ ...file, path: copy });
+  }
+  return copies;
 };
 
 const receive = async (incoming: IncomingForm, dir: string, bounds: FormBounds): Promise<Form> => {
@@ -139,6 +145,7 @@ const receive = async (incoming: IncomingForm, dir: string, bounds: FormBounds):
 
   const timers: NodeJS.Timeout[] = [];
   try {
+    await fs.mkdir(dir, { recursive: true });
     await new Promise<void>((resolve, reject) => {
       const refuse = (it: Issue): void => reject(new Refusal(it));
       const tooSlow = (): void => refuse(issue('http.too-slow', []));
@@ -160,7 +167,7 @@ const receive = async (incoming: IncomingForm, dir: string, bounds: FormBounds):
         'file',
         (name: string | undefined, content: Readable, fileName: string, _encoding: string, type: string) => {
           const file = stage(name ?? '', content, unescaped(fileName), type);
-          file.catch((fault) => reject(stagingFault(fault)));
+          file.catch(reject);
           files.push(file);
           contents.push(content);
         },
@@ -178,7 +185,7 @@ const receive = async (incoming: IncomingForm, dir: string, bounds: FormBounds):
     parser.destroy();
     for (const content of contents) content.destroy(new Refusal(malformed()));
     await Promise.allSettled(files);
-    throw stagingFault(fault);
+    throw fault;
   } finally {
     for (const timer of timers) clearTimeout(timer);
   }
@@ -213,8 +220,9 @@ const newParser = ({ contentType }: IncomingForm): BusboyInstance => {
 /** The three characters that browsers escape in a name. */
 const unescaped = (name: string): string => name.replaceAll(/%22|%0d|%0a/gi, (escaped) => decodeURIComponent(escaped));
 
-/** An error of the disk as a `Refusal`, if it is full. */
+/** An error of a local disk as a `Refusal`; any other stays. */
 export const stagingFault = (fault: unknown): unknown => {
+  if (!(fault instanceof Error) || !('syscall' in fault)) return fault;
   const { code } = fault as NodeJS.ErrnoException;
-  return code === 'ENOSPC' || code === 'EDQUOT' ? new Refusal(issue('media.disk-full', [])) : fault;
+  return new Refusal(issue(code === 'ENOSPC' || code === 'EDQUOT' ? 'media.disk-full' : 'media.store-failed', []));
 };

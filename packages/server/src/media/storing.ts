@@ -18,6 +18,7 @@ import {
   type Form,
   type FormBounds,
   type IncomingForm,
+  type OnDisk,
   type Received,
   stagingFault,
   withCopies,
@@ -111,24 +112,37 @@ const onFaultOfForm = new AsyncLocalStorage<(fault: unknown) => void>();
 export const newStoring = (deps: MediaDeps): Storing => {
   const { db, model, store, writer, settings, onFault, bounds } = deps;
   const own: ResolveContext = { ...settings, model, gate: serverGate, defaultLocale: null };
+  const tell = (fault: unknown): void => (onFaultOfForm.getStore() ?? onFault)(fault);
+  const onDisk: OnDisk = async (work) => {
+    try {
+      return await work();
+    } catch (fault) {
+      const known = stagingFault(fault);
+      if (known !== fault) tell(fault);
+      throw known;
+    }
+  };
   const journal = newJournal({
     root: deps.workDir,
     store,
     fateOf: (row) => fateOf(row, db),
+    onDisk,
     onFault,
   });
   const withStore = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (fault) {
-      (onFaultOfForm.getStore() ?? onFault)(fault);
+      tell(fault);
       const known = stagingFault(fault);
       throw known instanceof Refusal ? known : new Refusal(issue('media.store-failed', []));
     }
   };
   const usual: Db['read'] = (program) => db.read(program);
-  const prepare: Storing['prepare'] = async (file, kept, read = usual) =>
-    prepareFile(file, kept, await readImageSettings(db.dialect, read), store);
+  const prepare: Storing['prepare'] = async (file, kept, read = usual) => {
+    const settings = await readImageSettings(db.dialect, read);
+    return onDisk(() => prepareFile(file, kept, settings, store));
+  };
   const put: Storing['put'] = (objects) =>
     withStore(async () => {
       for (const [key, object] of objects) await store.put(key, object);
@@ -171,11 +185,10 @@ export const newStoring = (deps: MediaDeps): Storing => {
     during: journal.during,
     recover: journal.recover,
     withForm: async (incoming, work) => {
-      const dir = await journal.newPath();
-      const receive = () => withForm(incoming, dir, bounds, work);
+      const receive = async () => withForm(incoming, await journal.newPath(), bounds, onDisk, work);
       return incoming.onFault ? onFaultOfForm.run(incoming.onFault, receive) : receive();
     },
-    withCopies: async (files, work) => withCopies(files, await journal.newPath(), work),
+    withCopies: async (files, work) => withCopies(files, await journal.newPath(), onDisk, work),
     store: async (files, work, part) => {
       const prepared: PreparedFile[] = [];
       for (const file of files) prepared.push(await prepare(file, null, part?.read));

@@ -2,12 +2,18 @@
  * PostgreSQL closes connections under load: one by one, and all at once with a restart. The server process survives,
  * clients see only 200 and 503, and every write that was answered 200 is completely stored.
  */
+import crypto from 'node:crypto';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ownPostgres } from '../world/databases.js';
+import { newFolder } from '../world/folders.js';
 import { type PostgresServer, startPostgres } from '../world/postgres.js';
 import { type Served, serveInProcess } from '../world/process.js';
 import { type Entry, newRelationsWorld, type RelationsWorld, relationsProjectDir } from '../world/relations/world.js';
+import { writeSmall } from '../world/small.js';
 import { shownState, stateOf, stateQuery } from './states.js';
 
 /** The application name of the server process's connections. */
@@ -149,6 +155,53 @@ describe('connections closed by PostgreSQL', () => {
       served.child.kill('SIGKILL');
       await admin.end();
       await world.close();
+    }
+  });
+
+  it('ER5: a role that loses its rights: what needs them is 503, and the log says so; given back, all goes on', async () => {
+    const admin = await connected(ownPostgres());
+    const role = `guest_${crypto.randomUUID().replaceAll('-', '')}`;
+    await admin.query(`create role ${role} login password 'guest'`);
+    await admin.query(`create database ${role} owner ${role}`);
+    const url = new URL(ownPostgres());
+    url.pathname = `/${role}`;
+    const owner = await connected(url.href);
+    Object.assign(url, { username: role, password: 'guest' });
+    const dir = newFolder();
+    writeSmall(dir, { types: { note: { attributes: { title: { type: 'string' } } } } });
+    fs.writeFileSync(path.join(dir, 'dovetail.config.json'), '{"permissions":{"enabled":false}}');
+    const served = await serveInProcess(dir, {
+      DATABASE_URL: url.href,
+      DATABASE_CLIENT: 'postgres',
+      LOG_LEVEL: 'warn',
+    });
+    let asked = 0;
+    const send = async (method: string): Promise<number> => {
+      const body = JSON.stringify({ data: { title: 'x' } });
+      asked += 1;
+      const answer = await fetch(`${served.url}/notes?filters[id][$ne]=${-asked}`, {
+        method,
+        ...(method === 'GET' ? {} : { headers: { 'content-type': 'application/json' }, body }),
+      });
+      return answer.status;
+    };
+    try {
+      expect([await send('GET'), await send('POST')]).toEqual([200, 200]);
+      await owner.query('alter table notes owner to current_user');
+      expect([await send('GET'), await send('POST')]).toEqual([503, 503]);
+      await owner.query(`grant select on notes to ${role}`);
+      expect([await send('GET'), await send('POST')]).toEqual([200, 503]);
+      await owner.query(`alter table notes owner to ${role}`);
+      expect([await send('GET'), await send('POST')]).toEqual([200, 200]);
+      expect(served.log()).toMatch(/requests are answered 503: permission denied for table notes/);
+      expect(served.log()).not.toContain('"level":50');
+    } finally {
+      served.child.kill('SIGKILL');
+      await once(served.child, 'exit');
+      await owner.end();
+      await admin.query(`drop database ${role} with (force)`);
+      await admin.query(`drop role ${role}`);
+      await admin.end();
     }
   });
 

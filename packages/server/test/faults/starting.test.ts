@@ -11,9 +11,11 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readRows } from '../../src/sql/dialect.js';
 import { newDatabase, type TestDatabase } from '../world/databases.js';
+import { withSmallDisk } from '../world/disk.js';
 import { newFolder } from '../world/folders.js';
 import { type PostgresServer, startPostgres } from '../world/postgres.js';
 import { freePort, secretsGiven, serveInProcess } from '../world/process.js';
+import { writeSmall } from '../world/small.js';
 
 const root = path.join(import.meta.dirname, '../../../..');
 const magazine = path.join(root, 'examples/magazine');
@@ -79,6 +81,37 @@ describe('first starts of a project at the same time', () => {
     expect([...names].map(([, name]) => name)).toEqual(['JWT_SECRET', 'API_TOKEN_SALT', 'ADMIN_JWT_SECRET']);
     fs.rmSync(dir, { recursive: true });
   });
+
+  it('ST12: a disk that is full leaves no part of a secret, which the next start would take for a whole one', () =>
+    withSmallDisk(1, async (disk) => {
+      writeSmall(disk.dir, { types: { note: { attributes: { title: { type: 'string' } } } } });
+      const file = path.join(disk.dir, '.env');
+      // 20 bytes more fit into its block
+      const before = `#${'x'.repeat(4096 - 22)}\n`;
+      fs.writeFileSync(file, before);
+      fs.writeFileSync(path.join(disk.dir, '.gitignore'), '.env\n');
+      disk.fill();
+      const { code, said } = await run(['start', '--project', disk.dir], {
+        JWT_SECRET: '',
+        API_TOKEN_SALT: '',
+        ADMIN_JWT_SECRET: '',
+      });
+      expect([code, said]).toEqual([1, expect.stringContaining(`${file} cannot be written: ENOSPC`)]);
+      expect(fs.readFileSync(file, 'utf8')).toBe(before);
+    }));
+
+  it('ST12: a disk that is full leaves no secrets without a .gitignore, and no empty one, with which they would get into git', () =>
+    withSmallDisk(1, async (disk) => {
+      writeSmall(disk.dir, { types: { note: { attributes: { title: { type: 'string' } } } } });
+      // the secrets fit into its block
+      fs.writeFileSync(path.join(disk.dir, '.env'), '# ours\n');
+      disk.fill();
+      const none = { JWT_SECRET: '', API_TOKEN_SALT: '', ADMIN_JWT_SECRET: '' };
+      const { code, said } = await run(['start', '--project', disk.dir], none);
+      expect([code, said]).toEqual([1, expect.stringContaining('The disk is full: ENOSPC')]);
+      expect(fs.existsSync(path.join(disk.dir, '.gitignore'))).toBe(false);
+      expect(fs.readFileSync(path.join(disk.dir, '.env'), 'utf8')).toBe('# ours\n');
+    }));
 });
 
 describe('a link table with a name of 55 characters', () => {

@@ -16,6 +16,7 @@ import { busy } from '../../src/errors.js';
 import type { Store } from '../../src/media/store.js';
 import type { Db } from '../../src/sql/dialect.js';
 import { dialects, newDatabase, queryOf, type TestDatabase } from '../world/databases.js';
+import { type SmallDisk, withSmallDisk } from '../world/disk.js';
 import { newFolder } from '../world/folders.js';
 import { albumProject, form, type MediaWorld, newMediaWorld, type StoredFile } from '../world/media.js';
 import { type Served, serveInProcess } from '../world/process.js';
@@ -23,6 +24,19 @@ import { writeSmall } from '../world/small.js';
 
 const patient = path.join(import.meta.dirname, 'patient.mjs');
 const kills = Number(process.env['DOVETAIL_KILLS'] ?? 3);
+
+const diskFull = { status: 503, body: { error: { details: { errors: [{ code: 'media.disk-full' }] } } } };
+
+/** Whether there is room for an empty file. */
+const isMade = (file: string): boolean => {
+  try {
+    fs.writeFileSync(file, '');
+    return true;
+  } catch (fault) {
+    if ((fault as NodeJS.ErrnoException).code !== 'ENOSPC') throw fault;
+    return false;
+  }
+};
 
 const expectNothing = async (world: MediaWorld): Promise<void> => {
   expect([await world.rows(), world.files(), world.leftovers()]).toEqual([[], [], []]);
@@ -91,6 +105,60 @@ describe.each(dialects)('uploads that fail on %s', (dialect) => {
     const answer = await world.upload('x', 'a.txt');
     expect(answer).toMatchObject({ status: 503, body: { error: { message: /disk that holds the uploads is full/ } } });
     await expectNothing(world);
+    await world.close();
+  });
+
+  it('UP13: a disk without room for the files on their way, or for their records, is a 503 too, and the log says so', async () => {
+    const png = await sharp({ create: { width: 300, height: 300, channels: 3, background: '#a06030' } })
+      .png()
+      .toBuffer();
+    const picture = () => form([['files', new Blob([new Uint8Array(png)], { type: 'image/png' }), 'a.png']]);
+    const work = async (disk: SmallDisk): Promise<void> => {
+      const world = await newMediaWorld(dialect, { media: { workDir: path.join(disk.dir, 'uploads') } });
+      disk.fill();
+      expect(await world.upload('x'.repeat(5_000), 'a.txt')).toMatchObject(diskFull);
+      expect(world.logged).toMatchObject([{ reqId: expect.any(String), err: { message: /ENOSPC/ } }]);
+      disk.makeRoom();
+      const before = fs.readdirSync(disk.dir, { recursive: true });
+      const taken: string[] = [];
+      for (;;) {
+        const file = path.join(disk.dir, `taken-${taken.length}`);
+        if (!isMade(file)) break;
+        taken.push(file);
+      }
+      let refused = 0;
+      for (const file of taken) {
+        const answer = await world.send('POST', '/api/upload', picture());
+        if (answer.status === 200) break;
+        expect(answer).toMatchObject(diskFull);
+        refused += 1;
+        expect(world.logged.length).toBe(refused + 1);
+        fs.rmSync(file);
+      }
+      // one more each time: the folder, the file, the picture made of it, its format, the record
+      expect(refused).toBe(5);
+      for (const file of taken) fs.rmSync(file, { force: true });
+      expect([fs.readdirSync(disk.dir, { recursive: true }), await world.rows(), world.faults]).toEqual([
+        before,
+        ['a.png'],
+        [],
+      ]);
+      await world.close();
+    };
+    await withSmallDisk(4, work, 60);
+  });
+
+  it('UP13: a folder for files on their way that cannot be made is a 503, until it can be', async () => {
+    const world = await newMediaWorld(dialect);
+    const blocking = path.join(world.dir, '.tmp');
+    fs.writeFileSync(blocking, '');
+    expect(await world.upload('x', 'a.txt')).toMatchObject({
+      status: 503,
+      body: { error: { details: { errors: [{ code: 'media.store-failed' }] } } },
+    });
+    expect(world.logged).toMatchObject([{ reqId: expect.any(String), err: { message: /mkdir/ } }]);
+    fs.rmSync(blocking);
+    expect((await world.upload('x', 'a.txt')).status).toBe(200);
     await world.close();
   });
 

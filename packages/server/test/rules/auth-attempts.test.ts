@@ -1,5 +1,5 @@
 /** Rate limits on login attempts (AC14). */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { limits } from '../../src/limits.js';
 import { newPeopleWorld, type PeopleWorld } from '../world/people.js';
 import { refusal } from '../world/server.js';
@@ -109,6 +109,20 @@ describe('attempts', () => {
         true,
       ]);
     } finally {
+      await people.close();
+    }
+  });
+
+  it('AC14: a clock that is set back keeps nobody out for longer', async () => {
+    const people = await opened();
+    try {
+      expect(await statuses(3, () => guess(people, 'reader'))).toEqual([400, 400, 400]);
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 });
+      const { status, headers } = await guess(people, 'reader');
+      expect(status).toBe(429);
+      expect(Number(headers['retry-after'])).toBeLessThanOrEqual(limits.attemptsMs / 1000);
+    } finally {
+      vi.useRealTimers();
       await people.close();
     }
   });

@@ -460,6 +460,27 @@ describe('backup and restore', () => {
     expect(fs.existsSync(file('.tmp/aside.db'))).toBe(false);
   });
 
+  it('a restore that is killed leaves a database in its place, the former one or the copy', () => {
+    const script = path.join(import.meta.dirname, 'killed-restore.mjs');
+    const killedBefore = (rename: number): boolean => {
+      const folder = newFolder();
+      const [database, copy, aside] = ['data.db', 'copy.db', 'aside.db'].map((name) => path.join(folder, name));
+      for (const [i, place] of [database!, copy!].entries()) {
+        const db = new Sqlite(place);
+        db.pragma(`user_version = ${i + 1}`);
+        db.close();
+      }
+      const { signal } = spawnSync(process.execPath, [script, database!, copy!, aside!, String(rename)]);
+      const found = new Sqlite(database!, { readonly: true, fileMustExist: true });
+      expect(found.pragma('user_version', { simple: true })).toBe(signal === null ? 2 : 1);
+      found.close();
+      return signal === 'SIGKILL';
+    };
+    let kills = 0;
+    while (killedBefore(kills + 1)) kills += 1;
+    expect(kills).toBeGreaterThan(0);
+  });
+
   it('the folder of uploads keeps its permissions; a file in its place is refused', { timeout: 60_000 }, async () => {
     await makeNote();
     fs.writeFileSync(file('public/uploads/own.txt'), 'x');

@@ -16,6 +16,7 @@ import { tablesOf } from '../../src/model/storage.js';
 import { readRows } from '../../src/sql/dialect.js';
 import { type Index, readCatalog } from '../../src/sql/schema.js';
 import { newDatabase } from '../world/databases.js';
+import { withSmallDisk } from '../world/disk.js';
 import { printed } from '../world/printed.js';
 import { dialects, projectDir } from '../world/world.js';
 
@@ -205,6 +206,17 @@ describe('read-only commands', () => {
       }
     },
   );
+
+  it('a disk without room for a new SQLite file is named as what it is', () =>
+    withSmallDisk(1, async (disk) => {
+      const file = path.join(disk.dir, 'data.db');
+      stub({ DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file });
+      const project = await openProject(projectDir);
+      disk.fill();
+      await expect(openDatabase(project)).rejects.toThrow(
+        `SQLite cannot open ${file}: database or disk is full\nFree some space on its disk.`,
+      );
+    }));
 
   it.each([true, false])(
     'a folder in place of the SQLite file gives a clear message (read only: %s)',

@@ -15,10 +15,15 @@ export interface SmallDisk {
   makeRoom(): void;
 }
 
-export const withSmallDisk = async (megabytes: number, work: (disk: SmallDisk) => Promise<void>): Promise<void> => {
+/** @param files how many files and folders it can hold. */
+export const withSmallDisk = async (
+  megabytes: number,
+  work: (disk: SmallDisk) => Promise<void>,
+  files = 1_000,
+): Promise<void> => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-disk-'));
   const ballast = path.join(dir, 'ballast');
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', dir]);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,nr_inodes=${files}`, 'tmpfs', dir]);
   try {
     await work({ dir, fill: () => fill(ballast), makeRoom: () => fs.rmSync(ballast) });
   } finally {

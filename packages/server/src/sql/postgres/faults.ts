@@ -17,7 +17,7 @@ export type FaultKind =
   | 'standby'
   /** The disk of the server is full. */
   | 'full'
-  /** Temporarily unavailable: out of locks, memory or connections. */
+  /** Unavailable until somebody or something changes that: out of locks, memory or connections, closed to us, or failing itself. */
   | 'busy'
   /** The statement took too long. */
   | 'slow'
@@ -94,6 +94,9 @@ const kinds: Readonly<Record<string, FaultKind>> = {
   // invalid_authorization_specification, invalid_catalog_name: the server no longer accepts our logins
   '28': 'busy',
   '3D': 'busy',
+  // insufficient_privilege, system_error: what the server took from us, or has lost itself
+  42501: 'busy',
+  '58': 'busy',
   // query_canceled
   57014: 'slow',
   // in_failed_sql_transaction

@@ -75,19 +75,33 @@ export const journalOf = (file: string): string | null =>
  */
 export const replaceDatabase = (file: string, copy: string, aside: string): readonly string[] => {
   if (fs.existsSync(file)) endJournal(file);
-  const found = ['', ...journals].filter((suffix) => fs.existsSync(file + suffix));
+  const found = journals.filter((suffix) => fs.existsSync(file + suffix));
   const moved: string[] = [];
+  const isThere = fs.existsSync(file);
   try {
     for (const suffix of found) {
       fs.renameSync(file + suffix, aside + suffix);
       moved.push(suffix);
     }
+    if (isThere) nameAside(file, aside);
     fs.renameSync(copy, file);
   } catch (fault) {
+    if (fs.existsSync(file)) fs.rmSync(aside, { force: true });
+    else if (isThere) fs.renameSync(aside, file);
     for (const suffix of moved) fs.renameSync(aside + suffix, file + suffix);
     throw fault;
   }
-  return found.map((suffix) => aside + suffix);
+  return [...(isThere ? [''] : []), ...found].map((suffix) => aside + suffix);
+};
+
+/** It has both names until the copy takes its place: if this process is killed before, the next start must not find none, and make one. */
+const nameAside = (file: string, aside: string): void => {
+  try {
+    fs.linkSync(file, aside);
+  } catch {
+    // a file system without links
+    fs.renameSync(file, aside);
+  }
 };
 
 const endJournal = (file: string): void => {
