@@ -144,6 +144,11 @@ describe('the command line', () => {
     fs.writeFileSync(path.join(dir, 'empty/package.json'), manifest);
     expect(await run(['start', '--project', 'empty'])).toMatchObject({ code: 1, said: result.said });
     expect(fs.readdirSync(path.join(dir, 'empty'))).toEqual(['package.json']);
+    // a program of another kind, whose code must not run
+    fs.mkdirSync(path.join(dir, 'empty/src/components'), { recursive: true });
+    fs.writeFileSync(path.join(dir, 'empty/src/index.js'), "require('node:fs').writeFileSync('ran', '');");
+    expect(await run(['start', '--project', 'empty'])).toMatchObject({ code: 1, said: result.said });
+    expect(fs.readdirSync(path.join(dir, 'empty'))).toEqual(['package.json', 'src']);
   });
 
   it('a port that is in use is named, with what to do', async () => {
