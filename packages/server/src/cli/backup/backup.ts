@@ -24,7 +24,10 @@ export const backup = async (project: string, { out, uploads }: BackupOptions): 
   const file = path.resolve(out ?? path.join(dir, newBackupName(env.DATABASE_CLIENT === 'sqlite' ? 'db' : 'dump')));
   if (env.DATABASE_CLIENT !== 'sqlite') throw new StartFault(dumpCommand(env, file));
   const database = databaseOf(dir, env);
-  if (!fs.existsSync(database)) throw new StartFault(`There is no file ${database}.`);
+  if (!fs.existsSync(database))
+    throw new StartFault(
+      `There is no file ${database}. Set the project folder with --project, or the database with DATABASE_FILENAME.`,
+    );
   for (const it of uploads ? [file, uploadsBeside(file)] : [file])
     if (fs.existsSync(it)) throw new StartFault(`${it} exists already. Give another name, or move it away.`);
   const { copyDatabase, faultOfDatabase, localUploads } = await import('../../sql/sqlite/backup.js');

@@ -49,7 +49,10 @@ export const explain = async (
       throw new StartFault(
         `${pathname} is answered by code of the project, on the route GET ${byCode.path} of ${byCode.place}: what it reads only the code says. explain knows what the server itself reads, for the routes ${readable.join(', ')}`,
       );
-    if (!found) throw new StartFault(`${pathname} is not a route that reads content. Routes: ${readable.join(', ')}`);
+    if (!found)
+      throw new StartFault(
+        `${pathname} is not a route that reads content. ${readable.length === 0 ? 'The project has none.' : `Routes: ${readable.join(', ')}`}`,
+      );
     if (byCode)
       process.stderr.write(
         `(code of the project takes part: a guard, controller, service or hook of GET ${byCode.path}; explained is what the server reads for the URL as it stands)\n`,

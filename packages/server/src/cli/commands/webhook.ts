@@ -138,7 +138,7 @@ export const retryDeliveriesCommand = (project: string, ids: readonly number[] |
     const count = await retryDeliveries(ids, Date.now(), db);
     if (ids !== null && count < new Set(ids).size)
       throw new StartFault(
-        `Only ${count} of these were given up; the others are waiting or done. See webhook deliveries.`,
+        `Only ${count} of these were given up; the others are waiting, delivered, or unknown. See dovetail webhook deliveries.`,
       );
     process.stderr.write(`${count === 1 ? '1 delivery is' : `${count} deliveries are`} due again\n`);
   });
