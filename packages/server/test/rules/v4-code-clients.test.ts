@@ -44,6 +44,7 @@ const files = {
           title: text,
           facts,
           about: { type: 'relation', relation: 'morphToMany' },
+          cover: { type: 'media' },
           part: { type: 'component', component: 'shared.part' },
           parts: { type: 'component', component: 'shared.part', repeatable: true },
         },
@@ -89,8 +90,10 @@ const files = {
     for (const [name, publishedAt] of [['shown', new Date()], ['draft', null]])
       await strapi.entityService.create('api::tag.tag', { data: { name, publishedAt, createdBy: 1 } });
     await strapi.entityService.create('api::vault.vault', { data: { title: 'nobody may find it' } });
+    const file = { name: 'a.txt', hash: 'a', ext: '.txt', mime: 'text/plain', size: 1, url: '/uploads/a.txt', provider: 'local' };
+    const { id: cover } = await strapi.entityService.create('plugin::upload.file', { data: file });
     for (const uid of uids.filter((it) => !/-(home|desk)$/.test(it)))
-      for (const publishedAt of [new Date(), null]) await strapi.entityService.create(uid, { data: { title: 'a', publishedAt } });
+      for (const publishedAt of [new Date(), null]) await strapi.entityService.create(uid, { data: { title: 'a', cover, publishedAt } });
     await strapi.entityService.create('plugin::users-permissions.user', { data: { username: 'bob', email: 'bob@example.org', tags: [1, 2] } });
     strapi.db.lifecycles.subscribe({ models: ['plugin::users-permissions.user'], beforeFindMany() {}, beforeFindOne() {}, beforeCount() {} });
   } };`,
@@ -143,6 +146,15 @@ describe.each(dialects)('clients of types with code on %s', (dialect) => {
     expect(await send('PUT', '', { title: 'c' })).toEqual([200, 'c']);
     expect(await send('DELETE')).toEqual([200, 'c']);
   });
+
+  it.each(names)(
+    'AC5: * below media names what files are linked to, without a permission for files: %s',
+    async (name) => {
+      const { body } = await served.json('GET', `/api/${name}s/1?fields=title&populate[cover][populate]=*`);
+      const { cover } = (body as { data: { attributes: { cover: { data: { attributes: object } } } } }).data.attributes;
+      expect(Object.keys(cover.data.attributes)).toContain('related');
+    },
+  );
 
   it.each(names)('DR3: no spelling of its id shows a draft: %s', async (name) => {
     for (const id of ['2', '02', '0000000000000002', '00000000000000000000002', '99999999999999999999'])

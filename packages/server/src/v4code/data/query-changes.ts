@@ -1,7 +1,7 @@
 /** Queries on their way between clients, code and the server: what they may populate, and dates as days and times. */
 import mapValues from 'lodash/mapValues.js';
 import pickBy from 'lodash/pickBy.js';
-import { type Attribute, type EntryType, type Model, targetsOf } from '../../model/model.js';
+import { type Attribute, type EntryType, FILE_UID, type Model, targetsOf } from '../../model/model.js';
 import type { Gate } from '../../query/selection.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import { conditionDates, isPlainCondition } from '../strapi-utils/dates.js';
@@ -107,10 +107,10 @@ const mayName = (name: string, { types, areOwn }: Level, { gate, keepsCreators =
   return uses.length === 0 || uses.includes(true);
 };
 
-/** What `*` stands for: below a relation to any type, that of the types that the caller may find. */
+/** What `*` stands for: below a relation to any type, that of the types that the caller may find, and of files, to which media lead too. */
 const everyName = ({ types, areOwn }: Level, gate: Gate): readonly string[] => {
   const names = types
-    .filter((type) => areOwn || isReached(type, gate))
+    .filter((type) => areOwn || type.uid === FILE_UID || isReached(type, gate))
     .flatMap((type) =>
       [...type.attributes.values()].filter((it) => it.kind !== 'scalar' && gate.allows(type, it, 'populate')),
     )
