@@ -114,9 +114,10 @@ const together = () => {
       return [cell(anew, anewToV4), cell(entries, entriesToV4), cell(kept, keptToV4)];
     }),
   ]);
+  const and = (parts) => new Intl.ListFormat('en').format(parts);
   const bare = databases.flatMap((it) => {
     const times = requests.map((name) => found.figures[it][name].bareToV4);
-    return times.includes(undefined) ? [] : [`${times.map(short).join(', ')} times beside ${names[it]}`];
+    return times.includes(undefined) ? [] : [`${and(times.map(short))} times v4's rate next to ${names[it]}`];
   });
   return [
     `Requests per second over the data of the recorded cases, 16 at a time, and how many times Strapi v4's rate that is. "Entries cached": only the ids of a page are read; its entries come from earlier responses (${machineOf(found.run)}):`,
@@ -124,7 +125,7 @@ const together = () => {
     ...(bare.length === 0
       ? []
       : [
-          `Bare node:http that sends the same bytes and headers from memory, in the same runs: ${bare.join('; ')}. So many responses one process can send here, with the clients on the same cores.`,
+          `Bare node:http, sending the same bytes and headers from memory in the same runs, reaches ${and(bare)}: one process cannot send more here, with the clients on the same cores.`,
         ]),
   ];
 };
