@@ -229,7 +229,8 @@ describe('code of a v4 project that fails at the start', () => {
     const dir = newFolder();
     const index = `module.exports = {\n  async ${hook}() {\n    setInterval(() => undefined, 1000);\n    throw new Error('not today');\n  },\n};\n`;
     fs.mkdirSync(path.join(dir, 'src'));
-    fs.writeFileSync(path.join(dir, 'package.json'), '{}');
+    const manifest = { dependencies: { '@strapi/strapi': '4.26.2' } };
+    fs.writeFileSync(path.join(dir, 'package.json'), JSON.stringify(manifest));
     fs.writeFileSync(path.join(dir, 'src/index.js'), index);
     const { code, said } = await run(['start', '--project', dir], {
       DATABASE_CLIENT: 'sqlite',

@@ -144,8 +144,10 @@ const insertPermissions = async (
   insert: (table: string, rows: readonly Row[]) => Promise<void>,
 ): Promise<void> => {
   const actions = [...project.types.values()]
-    .filter((it) => it.kind !== 'component' && it.uid !== FILES && it.findable)
-    .flatMap((it) => [`${it.uid}.find`, `${it.uid}.findOne`]);
+    .filter((it) => it.kind !== 'component' && it.findable)
+    .flatMap(({ uid }) =>
+      (uid === FILES ? ['plugin::upload.content-api'] : [uid]).flatMap((it) => [`${it}.find`, `${it}.findOne`]),
+    );
   await insert('up_roles', [{ id: 1, name: 'Public', type: 'public' }]);
   await insertGrants(
     actions.map((action) => ({ role: 1, action })),

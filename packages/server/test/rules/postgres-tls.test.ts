@@ -46,7 +46,7 @@ const connect = async (ssl: unknown): Promise<boolean> => {
   const connection = { host, port: Number(port), database: 'postgres', user, password, ssl };
   const dir = newFolder();
   writeFiles(dir, {
-    'package.json': '{}',
+    'package.json': { dependencies: { '@strapi/strapi': '4.26.2' } },
     'config/database.js': `module.exports = () => (${JSON.stringify({ connection: { client: 'postgres', connection } })});`,
   });
   try {
