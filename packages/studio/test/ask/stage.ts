@@ -1,5 +1,6 @@
 /** The oracle's random projects as the Studio knows them, and what the server makes of a URL. */
 import { newGate } from '../../../server/src/access/access.js';
+import { findAction } from '../../../server/src/access/actions.js';
 import { modelDocument } from '../../../server/src/describe/model-document.js';
 import { unwrap } from '../../../server/src/errors.js';
 import { textQuery } from '../../../server/src/query/brackets.js';
@@ -19,7 +20,8 @@ export interface Stage {
 
 export const newStage = (seed: number, { strict }: { readonly strict: boolean }): Stage => {
   const scene = newScene(seed);
-  const open = new Set([...scene.project.types.values()].filter((it) => it.findable).map((it) => `${it.uid}.find`));
+  const findable = [...scene.project.types.values()].filter((it) => it.findable);
+  const open = new Set(findable.map((it) => findAction(it.uid)));
   const may = (action: string): boolean => open.has(action);
   const gate = newGate({ version: 'test', may }, scene.model);
   const context = { model: scene.model, gate, rest: defaultSettings.rest, strict, defaultLocale: 'en' };

@@ -18,10 +18,7 @@ export const targetsOf = (model: Model, attribute: Attribute): readonly Type[] =
   targetUidsOf(model, attribute).flatMap((uid) => typeOf(model, uid) ?? []);
 
 const targetUidsOf = (model: Model, { relation, media, component, zone, kind }: Attribute): readonly string[] => {
-  if (kind === 'morph')
-    return model.types
-      .filter((it) => it.kind !== 'component' && (it.may.find || it.uid === FILE_UID))
-      .map((it) => it.uid);
+  if (kind === 'morph') return model.types.filter((it) => it.kind !== 'component' && it.may.find).map((it) => it.uid);
   if (zone) return zone.components;
   const uid = relation?.target ?? component?.uid ?? (media ? FILE_UID : undefined);
   return uid === undefined ? [] : [uid];
