@@ -125,7 +125,7 @@ const together = () => {
     ...(bare.length === 0
       ? []
       : [
-          `Bare node:http, sending the same bytes and headers from memory in the same runs, reaches ${and(bare)}: one process cannot send more here, with the clients on the same cores.`,
+          `Bare node:http, sending the same bytes and headers from memory in the same runs, reaches ${and(bare)}. The clients run on the same cores.`,
         ]),
   ];
 };
